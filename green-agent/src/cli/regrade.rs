@@ -15,7 +15,7 @@ use crate::{
     record::{
         MANIFEST, Manifest, MergeError, RECORDS, RecordError, RecordWriter, RunFolder, copy_trial,
     },
-    run::{RunReport, regrade},
+    run::{RegradedRun, RunReport, regrade},
     statistics::counted,
 };
 use bridge_program::{Exit, OrExit as _, outln};
@@ -57,17 +57,21 @@ impl Regrade {
         let report = RunReport::of(&again.run, None);
         show_gates(&report);
         if let Some(into) = &self.into {
-            self.write(&again.run, into).map_err(told)?;
+            self.write(&again, into).map_err(told)?;
         }
         Ok(report.exit)
     }
 
     /// Writes the run with its new outcomes, and the transcripts beside them.
-    fn write(&self, run: &RunFolder, into: &Path) -> Result<(), MergeError> {
+    fn write(&self, again: &RegradedRun, into: &Path) -> Result<(), MergeError> {
+        let run = &again.run;
         let unwritten = |error| RecordError::Write { path: into.to_owned(), error };
         fs::create_dir_all(into).map_err(unwritten)?;
         for record in &run.records {
             copy_trial(&run.path, into, record)?;
+        }
+        for one in &again.trials {
+            one.rewrite(into)?;
         }
         // The manifest is written last: without it, the folder is not a run, and judging can be repeated.
         let path = into.join(RECORDS);

@@ -337,6 +337,9 @@ fn names(scenario: &Scenario, seen: &TrialObservation) -> Names {
     }
 }
 
+/// The file of a trial's results in its folder.
+pub(super) const RESULTS: &str = "results.json";
+
 /// Writes `results.json`, as AgentBeats' leaderboards read it, and `report.json`.
 fn keep(trial: &JudgedTrial<'_>, mut report: TrialReport) -> TrialReport {
     let ids: BTreeMap<&str, &str> = trial
@@ -347,7 +350,7 @@ fn keep(trial: &JudgedTrial<'_>, mut report: TrialReport) -> TrialReport {
         .collect();
     let results = json!({"participants": ids, "results": report.results});
     let whole = serde_json::to_value(&report).unwrap_or_default();
-    for (name, value) in [("results.json", results), (TRIAL_REPORT, whole)] {
+    for (name, value) in [(RESULTS, results), (TRIAL_REPORT, whole)] {
         if let Err(error) = write(&trial.folder.join(name), &value) {
             report.add(ProblemKind::Harness.because(error));
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     RunLogError, criterion,
@@ -21,7 +21,7 @@ use crate::{
     assessment::Assessment,
     evaluator::{self, TurnsError},
     problem::Outcome,
-    record::{RunFolder, TrialRecord},
+    record::{RecordError, RunFolder, TrialRecord},
     scenario::{ScenarioErrors, ScenarioSource, model::Scenario, source::cell_texts},
     transcript::{self, TranscriptError},
 };
@@ -33,6 +33,8 @@ pub struct Regraded {
     pub record: TrialRecord,
     /// The former outcome.
     pub was: Outcome,
+    /// The new assessment, if it is not the former one.
+    assessment: Option<Box<Assessment>>,
 }
 
 /// A run that was judged again.
@@ -103,7 +105,50 @@ pub fn regrade(run: &RunFolder) -> Result<RegradedRun, RegradeError> {
 }
 
 fn unchanged(record: &TrialRecord) -> Regraded {
-    Regraded { record: record.clone(), was: record.outcome }
+    Regraded { record: record.clone(), was: record.outcome, assessment: None }
+}
+
+impl Regraded {
+    /// Writes the new outcome into the files of the trial's folder below that of the run, where copies of the former ones are.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn rewrite(&self, run: &Path) -> Result<(), RecordError> {
+        let Self { record, assessment, .. } = self;
+        let folder = record.folder_below(run).filter(|_| record.state.is_some());
+        let Some(folder) = folder else {
+            return Ok(());
+        };
+        change(&folder.join(TRIAL_REPORT), |report| {
+            report.insert("outcome".to_owned(), json!(record.outcome));
+            report.insert("problems".to_owned(), json!(record.problems));
+            match &record.note {
+                Some(note) => report.insert("note".to_owned(), json!(note)),
+                None => report.remove("note"),
+            };
+            if let Some(assessment) = assessment {
+                report.insert("assessment".to_owned(), json!(assessment));
+                report.insert("results".to_owned(), json!(record.results));
+            }
+        })?;
+        if assessment.is_none() {
+            return Ok(());
+        }
+        change(&folder.join(judge::RESULTS), |results| {
+            results.insert("results".to_owned(), json!(record.results));
+        })
+    }
+}
+
+/// Changes a file that is a JSON object.
+fn change(path: &Path, with: impl FnOnce(&mut Map<String, Value>)) -> Result<(), RecordError> {
+    let unread = |error| RecordError::Read { path: path.to_owned(), error };
+    let bytes = fs::read(path).map_err(unread)?;
+    let mut document = serde_json::from_slice(&bytes).map_err(|error| unread(error.into()))?;
+    with(&mut document);
+    let text = format!("{:#}\n", Value::Object(document));
+    let unwritten = |error| RecordError::Write { path: path.to_owned(), error };
+    transcript::replace_file(path, text.as_bytes()).map_err(unwritten)
 }
 
 fn judged(
@@ -117,7 +162,8 @@ fn judged(
         error: "it is not a folder below the run's".to_owned(),
     })?;
     let entries = transcript::read(&folder.join("transcript.jsonl"))?;
-    let assessment = evaluator::judged_again(&scenario.green, assessment(&folder)?, &entries);
+    let known = assessment(&folder)?;
+    let assessment = evaluator::judged_again(&scenario.green, known.clone(), &entries);
     let mut assessment = assessment.map_err(|error| {
         let trial = record.title();
         RegradeError::Turns { trial, error }
@@ -132,8 +178,10 @@ fn judged(
     let has_snapshot = !source.is_filled();
     let note = criterion::note(&scenario, has_snapshot, &assessment).or(failed);
     let note = note.filter(|_| problems.is_empty());
+    let is_another = assessment != known;
     Ok(Regraded {
         was: record.outcome,
+        assessment: is_another.then(|| Box::new(assessment.clone())),
         record: TrialRecord {
             outcome: outcome.unwrap_or_default(),
             exit: exit.unwrap_or_default(),

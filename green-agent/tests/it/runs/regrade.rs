@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use green_agent::record::RunFolder;
+use serde_json::Value;
 
 use super::{Folder, SCENARIO, TASKS, shown};
 
@@ -93,4 +94,32 @@ fn a_judged_run_that_cannot_be_written_is_refused_with_the_place() {
     assert!(said.starts_with("no trial has ended\n\na: only 0 of 4 trials"), "{said}");
     let said = shown(&folder.run(&["noise", &run]));
     assert!(said.starts_with("pass_rate: unknown, because no trial says something"), "{said}");
+}
+
+#[test]
+fn the_files_of_a_judged_run_have_what_is_expected_now() {
+    let folder = Folder::new(SCENARIO);
+    folder.file("tasks.jsonl", TASKS);
+    folder.run(&["run", "a.toml"]);
+    let run = folder.only_run().display().to_string();
+    folder.file("a.toml", &SCENARIO.replace("contains = '{row.target}'\n", "contains = 'Good'\n"));
+    folder.run(&["regrade", &run, "--into", "again"]);
+    folder.run(&["report", "again", "--report", "json=again.json"]);
+    let report = folder.report("again.json");
+    for trial in report["scenarios"][0]["trials"].as_array().unwrap() {
+        let greeted = trial["sample"] == "greeting";
+        let (outcome, score) = if greeted { ("failed", 0.0) } else { ("passed", 1.0) };
+        let kept = trial["folder"].as_str().unwrap();
+        let kept = folder.report(&format!("{kept}/report.json"));
+        for trial in [trial, &kept] {
+            assert_eq!(trial["outcome"], outcome, "{trial}");
+            let places = [&trial["assessment"]["metrics"]["score"], &trial["results"][0]["score"]];
+            assert_eq!(places.map(Value::as_f64), [Some(score); 2], "{trial}");
+            assert_eq!(trial["problems"].to_string().contains("Good"), greeted, "{trial}");
+        }
+    }
+    // It can be judged by the former expectations again.
+    folder.file("a.toml", SCENARIO);
+    let output = folder.run(&["regrade", "again"]);
+    assert!(shown(&output).contains("4 trials, 4 changed"), "{}", shown(&output));
 }
