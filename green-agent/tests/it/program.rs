@@ -103,7 +103,7 @@ fn exit_codes_tell_the_truth() {
         ("scenarios/v0_3/interview.toml", 0, "1 passed, 0 failed"),
         ("scenarios/failing/wrong_turn.toml", 1, "expected completed, got input-required"),
         ("scenarios/failing/green_rejects.toml", 4, "evaluation rejected"),
-        ("scenarios/no_such_file.toml", 2, "no_such_file.toml"),
+        ("scenarios/no_such_file.toml", 3, "no_such_file.toml"),
         ("scenarios/invalid/bad_regex.toml", 3, "bad_regex.toml:"),
         ("scenarios/failing/dies_at_start.toml", 4, "agent never ready: echo exited with code 3"),
         ("scenarios/failing/missing_requirement.toml", 4, "not run"),
