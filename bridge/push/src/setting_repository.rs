@@ -31,16 +31,12 @@ pub(super) struct SettingRepository {
 
 impl SettingKey {
     fn setting(&self) -> RecordKey {
-        RecordKey { kind: SETTING.into(), scope: self.task.clone(), id: self.id.clone() }
+        RecordKey::new(SETTING, &self.task, &self.id)
     }
 
     /// Task ids contain no slash, so the first slash ends the task's id.
     fn progress(&self) -> RecordKey {
-        RecordKey {
-            kind: PROGRESS.into(),
-            scope: String::new(),
-            id: format!("{}/{}", self.task, self.id),
-        }
+        RecordKey::new(PROGRESS, "", format!("{}/{}", self.task, self.id))
     }
 }
 
@@ -119,7 +115,7 @@ impl SettingRepository {
     pub(super) async fn all_progress(&self) -> Result<Vec<(SettingKey, DeliveryProgress)>> {
         let records = self.store.records(&bridge(), PROGRESS, "").await?;
         let read = |(id, record): (String, Vec<u8>)| {
-            let name = RecordKey { kind: PROGRESS.into(), scope: String::new(), id };
+            let name = RecordKey::new(PROGRESS, "", id);
             let progress = readable_progress(&name, &record)?;
             let (task, id) = name.id.split_once('/').unwrap_or((&name.id, ""));
             Some((SettingKey::new(&progress.owner, task, id), progress))

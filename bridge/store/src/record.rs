@@ -19,6 +19,10 @@ pub struct RecordKey {
 }
 
 impl RecordKey {
+    /// Creates the key of a record of this kind.
+    pub fn new(kind: impl Into<String>, scope: impl Into<String>, id: impl Into<String>) -> Self {
+        Self { kind: kind.into(), scope: scope.into(), id: id.into() }
+    }
     /// Checks that a value has at most 64 KiB. Every backend calls this before it stores a record.
     ///
     /// # Errors

@@ -99,8 +99,7 @@ impl StoredState {
         agent: &str,
         conversation: &str,
     ) -> Self {
-        let key = RecordKey { kind: KIND.into(), scope: agent.into(), id: conversation.into() };
-        Self { store, caller, key, state: None }
+        Self { store, caller, key: RecordKey::new(KIND, agent, conversation), state: None }
     }
 
     /// Returns the state; reads it on first use.

@@ -114,7 +114,7 @@ impl FileStore {
         };
         let id = clock::new_secret();
         // The deletion of the task finds the description in the list. The bytes are in the task, so they do not count.
-        let (index, name) = (key(OF_TASK, &task.id, &id), key(FILE, "", &id));
+        let (index, name) = (RecordKey::new(OF_TASK, &task.id, &id), RecordKey::new(FILE, "", &id));
         try_join(self.put(&index, b"0".to_vec()), self.put(&name, encoded(&file))).await?;
         Ok(id)
     }
@@ -126,14 +126,14 @@ impl FileStore {
         let reserving = self.reserving.lock().await;
         self.check(head, size).await?;
         // The list is written first: a file whose writing is interrupted counts against the limit, but is not found.
-        let index = key(OF_TASK, &head.task, &id);
+        let index = RecordKey::new(OF_TASK, &head.task, &id);
         self.put(&index, size.to_string().into_bytes()).await?;
         drop(reserving);
         for (view, bytes) in &upload.views {
             let scope = &format!("{id}.{view}");
             let pieces = bytes.chunks(PIECE_SIZE).enumerate();
             let kept = pieces.map(|(number, piece)| async move {
-                let key = key(BYTES, scope, &format!("{number:06}"));
+                let key = RecordKey::new(BYTES, scope, format!("{number:06}"));
                 self.put(&key, piece.to_vec()).await
             });
             try_join_all(kept).await?;
@@ -147,7 +147,7 @@ impl FileStore {
             media_type: upload.media_type,
             views: views.map(|(name, bytes)| (name, view(bytes))).collect(),
         };
-        self.put(&key(FILE, "", &id), encoded(&file)).await?;
+        self.put(&RecordKey::new(FILE, "", &id), encoded(&file)).await?;
         Ok(id)
     }
 
@@ -156,7 +156,7 @@ impl FileStore {
         if id.len() != clock::SECRET {
             return Ok(None);
         }
-        let key = key(FILE, "", id);
+        let key = RecordKey::new(FILE, "", id);
         let record = self.store.record(&records_owner(), &key).await?;
         record.map(|record| decoded(&key, &record)).transpose()
     }
@@ -227,7 +227,7 @@ pub async fn have_files(store: &dyn Store, tasks: impl Iterator<Item = &str>) ->
 pub async fn forget_files(store: &dyn Store, task: &str) -> Result<()> {
     let owner = records_owner();
     for (id, _) in store.records(&owner, OF_TASK, task).await? {
-        let name = key(FILE, "", &id);
+        let name = RecordKey::new(FILE, "", &id);
         let file = store.record(&owner, &name).await?;
         let file: Option<File> = file.and_then(|file| decoded(&name, &file).ok());
         // Without a description its writing or deletion was interrupted.
@@ -236,13 +236,13 @@ pub async fn forget_files(store: &dyn Store, task: &str) -> Result<()> {
         for view in views {
             let scope = format!("{id}.{view}");
             for (piece, _) in store.records(&owner, BYTES, &scope).await? {
-                let key = key(BYTES, &scope, &piece);
+                let key = RecordKey::new(BYTES, &scope, &piece);
                 store.delete_record(&owner, &key).await?;
             }
         }
         store.delete_record(&owner, &name).await?;
         // The list goes last, so that an interrupted deletion finds it again.
-        store.delete_record(&owner, &key(OF_TASK, task, &id)).await?;
+        store.delete_record(&owner, &RecordKey::new(OF_TASK, task, &id)).await?;
     }
     Ok(())
 }
@@ -252,10 +252,6 @@ fn raw(content: &Content) -> Option<&[u8]> {
         Content::Raw(bytes) => Some(bytes),
         Content::Text(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
     }
-}
-
-fn key(kind: &str, scope: &str, id: &str) -> RecordKey {
-    RecordKey { kind: kind.into(), scope: scope.into(), id: id.into() }
 }
 
 #[cfg(test)]

@@ -91,11 +91,7 @@ impl ServiceUrls {
 
     /// Returns the scope of a secret that an older version made.
     async fn legacy_scope(&self, secret: &str) -> Result<Option<ServiceUrlScope>> {
-        let key = RecordKey {
-            kind: LEGACY_SCOPE_KIND.into(),
-            scope: String::new(),
-            id: secret.to_owned(),
-        };
+        let key = RecordKey::new(LEGACY_SCOPE_KIND, "", secret);
         let record = self.store.record(&records_owner(), &key).await?;
         record.map(|record| decoded(&key, &record)).transpose()
     }
@@ -107,7 +103,7 @@ fn is_legacy_secret(secret: &str) -> bool {
 }
 
 fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
-    RecordKey { kind: CONTACT_KIND.into(), scope: scope.agent.clone(), id: scope.context.clone() }
+    RecordKey::new(CONTACT_KIND, &scope.agent, &scope.context)
 }
 
 /// Returns the owner of records that are looked up by a secret: the secret is the permission.
@@ -151,8 +147,7 @@ mod tests {
     async fn a_secret_of_an_older_program_still_works() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let secret = clock::new_secret();
-        let key =
-            RecordKey { kind: LEGACY_SCOPE_KIND.into(), scope: String::new(), id: secret.clone() };
+        let key = RecordKey::new(LEGACY_SCOPE_KIND, "", &secret);
         let record = encoded(&scope("one"));
         store.put_record(&records_owner(), &key, record).await.unwrap();
         let found = ServiceUrls::new(store).find(&secret).await.unwrap();

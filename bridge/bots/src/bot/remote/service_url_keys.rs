@@ -74,10 +74,7 @@ impl ServiceUrlKeys {
 /// # Errors
 /// Returns an error if the store fails.
 pub async fn rotate_service_url_keys(store: &dyn Store, revokes_old: bool) -> Result<()> {
-    let stored = match revokes_old {
-        true => StoredKeys::default(),
-        false => StoredKeys::read(store).await?,
-    };
+    let stored = if revokes_old { StoredKeys::default() } else { StoredKeys::read(store).await? };
     stored.with_new(store).await.map(drop)
 }
 
@@ -102,7 +99,7 @@ impl StoredKeys {
 }
 
 fn key() -> RecordKey {
-    RecordKey { kind: KEYS_KIND.into(), scope: String::new(), id: String::new() }
+    RecordKey::new(KEYS_KIND, "", "")
 }
 
 impl Key {
