@@ -65,6 +65,16 @@ pub enum StreamResponse<T = Task> {
     ArtifactUpdate(TaskArtifactUpdateEvent),
 }
 
+impl<T> SendMessageResponse<T> {
+    /// Replaces the task, if the result is one.
+    pub fn map_task<U>(self, map: impl FnOnce(T) -> U) -> SendMessageResponse<U> {
+        match self {
+            Self::Task(task) => SendMessageResponse::Task(map(task)),
+            Self::Message(message) => SendMessageResponse::Message(message),
+        }
+    }
+}
+
 impl<T> StreamResponse<T> {
     /// Replaces the task, if the item is one.
     pub fn map_task<U>(self, map: impl FnOnce(T) -> U) -> StreamResponse<U> {

@@ -5,11 +5,11 @@
 use std::{collections::BTreeMap, iter};
 
 use axum::{
-    body::Body,
     http::{
-        HeaderMap, HeaderValue, Response, StatusCode,
+        HeaderMap, HeaderValue, StatusCode,
         header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
+    response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
     a2a::{Binding, retry_info},
@@ -49,22 +49,13 @@ enum Kind {
 }
 
 impl Kind {
-    fn status(self) -> StatusCode {
+    /// Returns the status of HTTP, the name of the `google.rpc.Code`, and its number, which is also gRPC's.
+    fn codes(self) -> (StatusCode, &'static str, i32) {
         match self {
-            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Exhausted => StatusCode::TOO_MANY_REQUESTS,
-        }
-    }
-
-    /// Returns the name of the `google.rpc.Code`, and its number, which is also gRPC's.
-    fn code(self) -> (&'static str, i32) {
-        match self {
-            Self::Unauthenticated => ("UNAUTHENTICATED", 16),
-            Self::Forbidden => ("PERMISSION_DENIED", 7),
-            Self::Unavailable => ("UNAVAILABLE", 14),
-            Self::Exhausted => ("RESOURCE_EXHAUSTED", 8),
+            Self::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", 16),
+            Self::Forbidden => (StatusCode::FORBIDDEN, "PERMISSION_DENIED", 7),
+            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", 14),
+            Self::Exhausted => (StatusCode::TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED", 8),
         }
     }
 
@@ -173,8 +164,8 @@ impl Refusal {
         binding: Binding,
         request: &HeaderMap,
         id: Option<&Id>,
-    ) -> Response<Body> {
-        let mut response = match binding {
+    ) -> Response {
+        let response = match binding {
             #[cfg(feature = "grpc")]
             Binding::Grpc => self.grpc_status().into_http(),
             Binding::JsonRpc => {
@@ -183,19 +174,12 @@ impl Refusal {
             }
             _ => self.with_body("application/problem+json", &self.status()),
         };
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
-        response
+        (self.retry_after.map(|seconds| [(RETRY_AFTER, seconds)]), response).into_response()
     }
 
-    fn with_body(&self, media_type: &'static str, body: &Value) -> Response<Body> {
-        let mut response = Response::new(Body::from(body.to_string()));
-        *response.status_mut() = self.kind.status();
-        let headers = response.headers_mut();
-        *headers = self.challenges();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        response
+    fn with_body(&self, media_type: &'static str, body: &Value) -> Response {
+        let headers = (self.challenges(), [(CONTENT_TYPE, media_type)]);
+        (self.kind.codes().0, headers, body.to_string()).into_response()
     }
 
     fn challenges(&self) -> HeaderMap {
@@ -208,7 +192,7 @@ impl Refusal {
     #[cfg(feature = "grpc")]
     pub(crate) fn grpc_status(&self) -> tonic::Status {
         use bridge_protocol::protobuf::status::status;
-        let ((_, code), details) = (self.kind.code(), self.details_as_json());
+        let ((_, _, code), details) = (self.kind.codes(), self.details_as_json());
         let details = status(code, &self.message, &details).into();
         let challenges = tonic::metadata::MetadataMap::from_headers(self.challenges());
         tonic::Status::with_details_and_metadata(code.into(), &self.message, details, challenges)
@@ -229,7 +213,7 @@ impl Refusal {
     /// Returns the error for HTTP+JSON. The specification has two forms: `google.rpc.Status` in 11.6, and problem
     /// details (RFC 9457) in 6.4 and 6.5. The answer has both, because the client may not speak A2A at all.
     fn status(&self) -> Value {
-        let status = self.kind.status();
+        let (status, code, _) = self.kind.codes();
         json!({
             "type": "about:blank",
             "title": status.canonical_reason(),
@@ -237,7 +221,7 @@ impl Refusal {
             "detail": self.message,
             "error": {
                 "code": status.as_u16(),
-                "status": self.kind.code().0,
+                "status": code,
                 "message": self.message,
                 "details": self.details_as_json(),
             },
@@ -252,7 +236,7 @@ impl Refusal {
     fn info(&self) -> Value {
         let mut info = json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": self.kind.code().0,
+            "reason": self.kind.codes().1,
             "domain": "a2a-protocol.org",
         });
         if !self.info.is_empty() {

@@ -33,11 +33,9 @@ async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Resp
     let shown = || joined_credentials(path.path(), token.as_ref());
     if let Err(exceeded) = quota.may_try(BOTS, source, shown) {
         let error = json!({"code": "TooManyRequests", "message": exceeded.to_string()});
-        let body = Json(json!({ "error": error }));
-        let mut refused = (StatusCode::TOO_MANY_REQUESTS, body).into_response();
-        let after = HeaderValue::from(exceeded.retry_after);
-        refused.headers_mut().insert(RETRY_AFTER, after);
-        return refused;
+        let again = [(RETRY_AFTER, exceeded.retry_after)];
+        return (StatusCode::TOO_MANY_REQUESTS, again, Json(json!({ "error": error })))
+            .into_response();
     }
     let answer = next.run(request).await;
     match answer.extensions().get::<WrongCredential>() {

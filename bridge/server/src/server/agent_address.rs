@@ -28,15 +28,12 @@ pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest
     match received.method {
         Method::OPTIONS => (StatusCode::NO_CONTENT, allow).into_response(),
         Method::GET | Method::HEAD if accepts("text/html") => {
-            let location = [(LOCATION, page(received.uri.path()))];
+            // Relative, so that the page is found below the prefix of a proxy, too.
+            let depth = received.uri.path().matches('/').count().saturating_sub(1);
+            let location = [(LOCATION, "../".repeat(depth) + "docs")];
             (StatusCode::FOUND, allow, location).into_response()
         }
         Method::GET | Method::HEAD if takes_text => (allow, mount.usage()).into_response(),
         _ => rest::handle(mount, received).await,
     }
-}
-
-/// Returns the page at `/docs` relative to a path, so that it is found below the prefix of a proxy, too.
-fn page(path: &str) -> String {
-    "../".repeat(path.matches('/').count().saturating_sub(1)) + "docs"
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    body::Body,
     extract::State,
     http::{
-        HeaderMap, HeaderValue, StatusCode, Uri,
+        HeaderMap, StatusCode, Uri,
         header::{
             CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
             VARY,
@@ -122,19 +121,16 @@ impl Endpoint {
     }
 
     fn with_interfaces_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
-        let address = |path: &str| format!("{url}{path}");
         // JSON-RPC comes first: clients of 0.3 expect it at a card's `url`. For HTTP+JSON of 0.3 clients add `/v1`
         // themselves, because the paths contain it (0.3.0, section 3.2.3).
-        let ways = [
-            (Binding::JsonRpc, &self.path, Version::V1_0),
-            (Binding::HttpJson, &self.own_path, Version::V1_0),
-            (Binding::JsonRpc, &self.path, Version::V0_3),
-            (Binding::HttpJson, &self.own_path, Version::V0_3),
-        ];
-        let interface = |(binding, path, version): (Binding, &String, Version)| {
-            AgentInterface::new(address(path), binding.as_str(), version.as_str())
-        };
-        card.supported_interfaces = ways.into_iter().map(interface).collect();
+        let bindings = [(Binding::JsonRpc, &self.path), (Binding::HttpJson, &self.own_path)];
+        card.supported_interfaces.clear();
+        for version in [Version::V1_0, Version::V0_3] {
+            let interfaces = bindings.map(|(binding, path)| {
+                AgentInterface::new(format!("{url}{path}"), binding.as_str(), version.as_str())
+            });
+            card.supported_interfaces.extend(interfaces);
+        }
         let grpc = self.grpc.interface(self.grpc_tenant.as_ref(), url);
         // Requests of 0.3 name no tenant, so they reach only the agent that needs none.
         let older = grpc.clone().filter(|one| one.tenant.is_none());
@@ -184,20 +180,18 @@ pub(super) fn serve_document(
     };
     let body = document.to_string();
     let etag = format!("\"{:x}\"", Sha256::digest(&body));
-    let mut response = match is_known(headers, &etag, since) {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Body::from(body).into_response(),
-    };
-    let found = response.headers_mut();
-    found.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
-    found.insert(VARY, HeaderValue::from_static("A2A-Version"));
-    found.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    for (name, value) in [(ETAG, etag), (LAST_MODIFIED, clock::http_date(since))] {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            found.insert(name, value);
-        }
+    let is_known = is_known(headers, &etag, since);
+    let headers = [
+        (CACHE_CONTROL, CACHE),
+        (VARY, "A2A-Version"),
+        (CONTENT_TYPE, "application/json"),
+        (ETAG, &etag),
+        (LAST_MODIFIED, &clock::http_date(since)),
+    ];
+    match is_known {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, body).into_response(),
     }
-    response
 }
 
 /// Returns whether the client has this version of the document. `If-None-Match` may contain a weak tag, which caches
@@ -216,7 +210,11 @@ fn is_known(headers: &HeaderMap, etag: &str, since: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::{Router, body::to_bytes, http::Request};
+    use axum::{
+        Router,
+        body::{Body, to_bytes},
+        http::{HeaderValue, Request},
+    };
     use serde_json::json;
     use tower::ServiceExt as _;
 

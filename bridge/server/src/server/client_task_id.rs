@@ -17,27 +17,20 @@ pub(super) fn task(mut task: Task, client_id: Option<&str>) -> Task {
 
 /// Does the same for an item of a stream.
 pub(super) fn item(item: StreamResponse<Arc<Task>>, client_id: Option<&str>) -> StreamResponse {
-    let item = item.map_task(Arc::unwrap_or_clone);
+    let mut item = item.map_task(|whole| task(Arc::unwrap_or_clone(whole), client_id));
     let Some(id) = client_id else {
         return item;
     };
-    match item {
-        StreamResponse::Task(whole) => StreamResponse::Task(task(whole, client_id)),
-        StreamResponse::Message(mut message) => {
-            rename(&mut message, id);
-            StreamResponse::Message(message)
+    match &mut item {
+        StreamResponse::Task(_) => {}
+        StreamResponse::Message(message) => rename(message, id),
+        StreamResponse::StatusUpdate(update) => {
+            id.clone_into(&mut update.task_id);
+            update.status.message.iter_mut().for_each(|message| rename(message, id));
         }
-        StreamResponse::StatusUpdate(mut update) => {
-            update.task_id = id.to_owned();
-            let message = update.status.message.iter_mut();
-            message.for_each(|message| rename(message, id));
-            StreamResponse::StatusUpdate(update)
-        }
-        StreamResponse::ArtifactUpdate(mut update) => {
-            update.task_id = id.to_owned();
-            StreamResponse::ArtifactUpdate(update)
-        }
+        StreamResponse::ArtifactUpdate(update) => id.clone_into(&mut update.task_id),
     }
+    item
 }
 
 fn rename(message: &mut Message, client_id: &str) {

@@ -4,7 +4,7 @@ use axum::{
     Router,
     extract::State,
     http::{
-        HeaderMap, HeaderValue, StatusCode,
+        HeaderMap, StatusCode,
         header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY},
     },
     middleware::map_response,
@@ -71,14 +71,9 @@ pub fn health(readiness: Readiness) -> Router {
         .route("/healthz", get(async || "ok"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .layer(map_response(uncached))
+        // Some caches, such as Varnish, repeat an answer for two minutes unless they are told not to.
+        .layer(map_response(async |answer: Response| ([(CACHE_CONTROL, "no-store")], answer)))
         .with_state(readiness)
-}
-
-/// Keeps caches from repeating an answer, as Varnish does for two minutes unless it is told not to.
-async fn uncached(mut answer: Response) -> Response {
-    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer
 }
 
 /// Answers 200 if the task log can be written and the program was not asked to stop, else 503.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header::RETRY_AFTER},
-    response::Response,
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse},
@@ -49,13 +49,7 @@ pub(super) fn error_response(status: StatusCode, error: Error) -> Response {
 }
 
 fn error_response_to(id: Id, status: StatusCode, error: Error) -> Response {
-    let again = error.retry_after();
-    let mut response = render::error(id, error);
-    *response.status_mut() = status;
-    if let Some(seconds) = again {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
-    response
+    (status, render::retry_after(&error), render::error(id, error)).into_response()
 }
 
 /// Answers a request; `shape` adapts each reply to the clients of an address.
@@ -89,12 +83,11 @@ pub(super) async fn answer(
         Err(error) => {
             // The parameters may be invalid JSON, which is reported before any other error.
             let whole = block_if_large(body.len(), || Request::from_slice(&body));
-            return match whole {
-                Ok(_) => refused(asked.id, error, refusal_of_method(&asked.method)),
-                Err(BadRequest { id, error }) => {
-                    refused(id, error, refusal_of_method(&asked.method))
-                }
+            let (id, error) = match whole {
+                Ok(_) => (asked.id, error),
+                Err(BadRequest { id, error }) => (id, error),
             };
+            return refused(id, error, refusal_of_method(&asked.method));
         }
     };
     let refusal = refusal(has_events(version, call.operation()));

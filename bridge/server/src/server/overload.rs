@@ -6,11 +6,11 @@
 use axum::{
     body::Body,
     http::{
-        HeaderValue, Method,
+        Method,
         header::{CONTENT_TYPE, RETRY_AFTER},
         request::Parts,
     },
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use bridge_program::Rejection;
 use bridge_protocol::a2a::{Binding, Error, ErrorKind};
@@ -69,15 +69,11 @@ fn presumed_binding(head: &Parts, path: &str) -> Option<Binding> {
 }
 
 fn plain(reason: Rejection) -> Response<Body> {
-    let mut response = Response::new(Body::from(reason.text()));
-    *response.status_mut() = reason.status();
-    let headers = response.headers_mut();
-    match reason {
-        Rejection::Overloaded => drop(headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into())),
-        Rejection::HeadTooLarge | Rejection::Host => {}
-    }
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    response
+    let again = match reason {
+        Rejection::Overloaded => Some([(RETRY_AFTER, RETRY_AFTER_SECONDS)]),
+        Rejection::HeadTooLarge | Rejection::Host => None,
+    };
+    (reason.status(), again, [(CONTENT_TYPE, "text/plain")], reason.text()).into_response()
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use axum::{
-    body::Body,
-    http::{Response as HttpResponse, StatusCode, header::CONTENT_TYPE},
-    response::Response,
+    http::{
+        HeaderName, HeaderValue,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
     a2a::{Error, SendMessageResponse, StreamResponse, Task},
@@ -25,12 +27,8 @@ pub(super) fn message_result(
     answer: SendMessageResponse<Arc<Task>>,
     client_id: Option<&str>,
 ) -> Value {
-    let answer = match answer {
-        SendMessageResponse::Task(task) => {
-            SendMessageResponse::Task(client_task_id::task(Arc::unwrap_or_clone(task), client_id))
-        }
-        SendMessageResponse::Message(message) => SendMessageResponse::Message(message),
-    };
+    let answer =
+        answer.map_task(|task| client_task_id::task(Arc::unwrap_or_clone(task), client_id));
     translated(|losses| version.send_result_from_v1(&answer, losses))
 }
 
@@ -136,11 +134,12 @@ pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
 }
 
 fn json_response(text: Vec<u8>) -> Response {
-    let mut http = HttpResponse::new(Body::from(text));
-    *http.status_mut() = StatusCode::OK;
-    let json = axum::http::HeaderValue::from_static("application/json");
-    http.headers_mut().insert(CONTENT_TYPE, json);
-    http
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+}
+
+/// Returns the header that says after how many seconds to send the request again, for errors that pass.
+pub(super) fn retry_after(error: &Error) -> Option<[(HeaderName, u32); 1]> {
+    error.retry_after().map(|seconds| [(RETRY_AFTER, seconds)])
 }
 
 /// The size of most responses beside their texts, in bytes. It is reserved, so that the buffer need not grow.

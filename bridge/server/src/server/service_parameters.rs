@@ -94,7 +94,6 @@ pub(super) fn with_extensions(
         Version::V1_0 => "a2a-extensions",
         Version::V0_1 | Version::V0_3 => "x-a2a-extensions",
     };
-    let name = HeaderName::from_static(name);
     response.headers_mut().insert(name, value);
     response
 }

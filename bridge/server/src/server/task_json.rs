@@ -28,11 +28,10 @@ struct WrittenTask {
 
 /// Appends a task as JSON of A2A 1.0, with the same bytes as [`render::write`].
 pub(super) fn write(to: &mut Vec<u8>, task: &Arc<Task>) {
-    match &*slot(task) {
-        Some(written) if ptr::eq(written.task.as_ptr(), Arc::as_ptr(task)) => {
-            return to.extend_from_slice(&written.json);
-        }
-        Some(_) | None => {}
+    if let Some(written) = &*slot(task)
+        && ptr::eq(written.task.as_ptr(), Arc::as_ptr(task))
+    {
+        return to.extend_from_slice(&written.json);
     }
     let begin = to.len();
     render::write(to, &**task);

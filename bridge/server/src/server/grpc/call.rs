@@ -121,14 +121,14 @@ impl GrpcCall {
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let reply = self.deadline.bound(self.reply(&message)).await??;
         let message = write_large(reply.size(), || self.message(reply)).await;
-        let message = message.map_err(|error| self.status_of(&error))?;
+        let message = message.map_err(|error| status_in(self.version, &error))?;
         Ok(tonic::Response::new(message))
     }
 
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
         let reply = self.deadline.bound(self.reply(&message)).await??;
         let Reply::Stream(items) = reply else {
-            return Err(self.status_of(&ErrorKind::Internal.into()));
+            return Err(status_in(self.version, &ErrorKind::Internal.into()));
         };
         let version = self.version;
         let items = items.then(move |item| match item {
@@ -143,7 +143,7 @@ impl GrpcCall {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
-            self.status_of(&error)
+            status_in(self.version, &error)
         };
         let mut context = self.context.clone().map_err(refused)?;
         let weight = MESSAGES.weigh(self.version, self.operation, message);
@@ -160,7 +160,7 @@ impl GrpcCall {
         // Boxed, because each of the layers of gRPC around this future would contain it.
         let reply = Box::pin(service.call(&context, call)).await;
         let reply = reply.or_else(|error| {
-            let card = self.only_card(&error).ok_or_else(|| self.status_of(&error));
+            let card = self.only_card(&error).ok_or_else(|| status_in(self.version, &error));
             card.map(|card| Reply::Card(Box::new(card)))
         })?;
         Ok(self.endpoint.complete_card(reply, self.version, self.requester.origin.as_ref()))
@@ -183,10 +183,6 @@ impl GrpcCall {
             Version::V0_3 if is_missing => service.card(agent),
             Version::V0_1 | Version::V0_3 | Version::V1_0 => None,
         }
-    }
-
-    fn status_of(&self, error: &Error) -> Status {
-        status_in(self.version, error)
     }
 
     /// Writes a reply that is a single message.

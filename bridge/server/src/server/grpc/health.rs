@@ -86,9 +86,7 @@ impl Health for HealthService {
                 let expected = format!("expected {services}, an agent's name, or nothing");
                 Err(Status::not_found(format!("{expected}, found {name:?}")))
             }
-            status @ (ServingStatus::Unknown
-            | ServingStatus::Serving
-            | ServingStatus::NotServing) => Ok(Response::new(answer(status))),
+            status => Ok(Response::new(answer(status))),
         }
     }
 

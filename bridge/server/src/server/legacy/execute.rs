@@ -14,7 +14,7 @@ use axum::{
 use bridge_protocol::{
     a2a::{
         AgentCard, AgentSkill, Binding, CancelTaskRequest, Error, ErrorKind, SendMessageRequest,
-        SendMessageResponse, Task,
+        SendMessageResponse,
     },
     dialect::{
         Call,
@@ -156,7 +156,7 @@ impl Endpoint {
         let answered = self.service.call(&context, send).await;
         let failed = |why: String| ExecuteError::ExecutionFailed(why);
         let answer = match answered.map_err(|error| failed(error.message))? {
-            Reply::Message(answer) => owned_answer(answer),
+            Reply::Message(answer) => answer.map_task(Arc::unwrap_or_clone),
             _ => return Err(failed(ErrorKind::Internal.text().to_owned())),
         };
         self.close(&context, &answer).await;
@@ -178,12 +178,5 @@ impl Endpoint {
         if let Err(error) = self.service.call(context, cancel).await {
             tracing::debug!(task = task.id, %error, "the task of a call could not be canceled");
         }
-    }
-}
-
-fn owned_answer(answer: SendMessageResponse<Arc<Task>>) -> SendMessageResponse {
-    match answer {
-        SendMessageResponse::Task(task) => SendMessageResponse::Task(Arc::unwrap_or_clone(task)),
-        SendMessageResponse::Message(message) => SendMessageResponse::Message(message),
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use axum::{
     body::Bytes,
     extract::State,
-    http::{StatusCode, header::RETRY_AFTER},
+    http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 use bridge_program::Json;
 use bridge_protocol::{
-    a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse, Task},
+    a2a::{Binding, Error, ErrorKind, Operation, Task},
     dialect::{Version, with_answer_as_artifact},
     wire::parse,
 };
@@ -83,9 +83,7 @@ async fn bare(endpoint: &Endpoint, received: &ReceivedRequest, params: &[u8]) ->
 /// Adds the answer as an artifact, where python-a2a's clients look for it.
 fn with_answer(reply: Reply) -> Reply {
     match reply {
-        Reply::Message(SendMessageResponse::Task(task)) => {
-            Reply::Message(SendMessageResponse::Task(converted(task)))
-        }
+        Reply::Message(answer) => Reply::Message(answer.map_task(converted)),
         Reply::Task(task) => Reply::Task(converted(task)),
         other => other,
     }
@@ -98,15 +96,13 @@ fn converted(task: Arc<Task>) -> Arc<Task> {
 fn refusal(error: &Error) -> Response {
     let status = StatusCode::from_u16(error.kind.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
     let body = json!({"error": {"code": error.kind.code(), "message": error.message}});
-    let mut response = (status, Json(body)).into_response();
-    if let Some(seconds) = error.retry_after() {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
-    response
+    (status, render::retry_after(error), Json(body)).into_response()
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::RETRY_AFTER;
+
     use super::*;
 
     #[test]

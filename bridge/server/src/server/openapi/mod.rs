@@ -71,7 +71,7 @@ pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
         Arc::new(Described { endpoints, text: OnceLock::new(), last: Mutex::default() });
     Router::new()
         .route("/openapi.json", get(document))
-        .route("/docs", get(page))
+        .route("/docs", get(async || (PAGE_HEADERS.clone(), Html(PAGE))))
         .with_state(described)
 }
 
@@ -102,10 +102,6 @@ impl Described {
         *lock(&self.last) = Some((base.to_owned(), bytes.clone()));
         bytes
     }
-}
-
-async fn page() -> impl IntoResponse {
-    (PAGE_HEADERS.clone(), Html(PAGE))
 }
 
 /// Returns the digest of what is between two tags of the page, as a content security policy has it.

@@ -149,10 +149,13 @@ impl MountedAgent {
                 let methods = allowed.join(" or ");
                 HttpError::method(format!("expected {methods} at {path}"), &allowed)
             }
-            RouteError::Path => HttpError::path(format!(
-                "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
-                 as POST {own}/message:send, and all agents are listed at /a2a/catalog"
-            )),
+            RouteError::Path => {
+                let message = format!(
+                    "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
+                    as POST {own}/message:send, and all agents are listed at /a2a/catalog"
+                );
+                Error::new(ErrorKind::MethodNotFound, message).into()
+            }
         }
     }
 }
@@ -167,21 +170,17 @@ fn understand(
 ) -> Result<(Box<Call>, ResponseFormat), Error> {
     let named = service_parameters::read(headers, uri, context)?;
     if let Some(named) = named.filter(|named| *named != routed.version) {
-        return Err(version_mismatch(named, routed.version));
+        let message = format!(
+            "this address speaks A2A {}, not {named}: the paths of 0.3 begin with /v1, those of 1.0 do not",
+            routed.version
+        );
+        return Err(Error::new(ErrorKind::VersionNotSupported, message));
     }
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
     let (mut call, format) = body::read(routed, headers, uri, body)?;
     context.apply_call(&mut call)?;
     Ok((Box::new(call), format))
-}
-
-/// Returns the error for a request whose version is not the one of its path.
-fn version_mismatch(named: Version, served: Version) -> Error {
-    let message = format!(
-        "this address speaks A2A {served}, not {named}: the paths of 0.3 begin with /v1, those of 1.0 do not"
-    );
-    Error::new(ErrorKind::VersionNotSupported, message)
 }
 
 /// Returns the error for a request for a document, such as a card.

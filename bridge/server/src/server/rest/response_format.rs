@@ -117,7 +117,6 @@ impl ResponseFormat {
         turn_continues: bool,
         losses: &mut Losses,
     ) -> Value {
-        let is_proto = self == Self::V0_3Proto;
         let name = match response {
             StreamResponse::Task(_) => "task",
             StreamResponse::Message(_) => "message",
@@ -125,23 +124,18 @@ impl ResponseFormat {
             StreamResponse::ArtifactUpdate(_) => "artifactUpdate",
         };
         let value = match response {
-            StreamResponse::Task(task) if is_proto => task::from_v1(task, Form::Proto, losses),
-            StreamResponse::Message(message) if is_proto => {
-                message::from_v1(message, Form::Proto, losses)
+            _ if self != Self::V0_3Proto => {
+                render::convert_stream_item(Version::V0_3, response, turn_continues, losses)
             }
-            StreamResponse::StatusUpdate(update) if is_proto => {
+            StreamResponse::Task(task) => task::from_v1(task, Form::Proto, losses),
+            StreamResponse::Message(message) => message::from_v1(message, Form::Proto, losses),
+            StreamResponse::StatusUpdate(update) => {
                 let state = &update.status.state;
                 let is_last = (state.is_terminal() || state.is_interrupted()) && !turn_continues;
                 event::status_update_from_v1(update, is_last, Form::Proto, losses)
             }
-            StreamResponse::ArtifactUpdate(update) if is_proto => {
+            StreamResponse::ArtifactUpdate(update) => {
                 event::artifact_update_from_v1(update, Form::Proto, losses)
-            }
-            StreamResponse::Task(_)
-            | StreamResponse::Message(_)
-            | StreamResponse::StatusUpdate(_)
-            | StreamResponse::ArtifactUpdate(_) => {
-                render::convert_stream_item(Version::V0_3, response, turn_continues, losses)
             }
         };
         json!({ name: value })

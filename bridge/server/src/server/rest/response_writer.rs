@@ -2,12 +2,11 @@
 //! (specification 11.6, 5.4).
 
 use axum::{
-    body::Body,
     http::{
-        HeaderMap, HeaderValue, StatusCode,
-        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+        HeaderMap, StatusCode,
+        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE},
     },
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use bridge_protocol::a2a::{Error, ErrorKind};
 use serde_json::{Value, json};
@@ -62,15 +61,9 @@ impl ResponseWriter {
     }
 
     pub(super) fn error(self, refusal: &HttpError) -> Response {
-        let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
-        let allow = refusal.allow.as_deref();
-        if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
-            response.headers_mut().insert(ALLOW, allow);
-        }
-        if let Some(seconds) = refusal.error.retry_after() {
-            response.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
-        response
+        let response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
+        let allow = refusal.allow.as_ref().map(|allow| [(ALLOW, allow)]);
+        (allow, render::retry_after(&refusal.error), response).into_response()
     }
 
     /// Returns a JSON response that must not be cached: it is for one caller and shows the current state. Without
@@ -82,13 +75,8 @@ impl ResponseWriter {
             (true, ResponseFormat::V1_0)
             | (_, ResponseFormat::V0_3 | ResponseFormat::V0_3Proto) => "application/json",
         };
-        let mut response = Response::new(Body::from(text));
-        *response.status_mut() = status;
-        let media_type = HeaderValue::from_static(media_type);
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, media_type);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        let headers = [(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-store")];
+        (status, headers, text).into_response()
     }
 }
 
@@ -109,11 +97,6 @@ impl From<Error> for HttpError {
 }
 
 impl HttpError {
-    /// Returns the error for an unknown path.
-    pub(super) fn path(message: String) -> Self {
-        Error::new(ErrorKind::MethodNotFound, message).into()
-    }
-
     /// Returns the error for a method that the path does not have.
     pub(super) fn method(message: String, allowed: &[&str]) -> Self {
         Self {
