@@ -47,7 +47,7 @@ impl Credentials {
         let is_known = !self.caller.is_anonymous();
         let demand = Demand {
             access: &self.access,
-            requirements: self.access.skills().needed(skill, is_known),
+            requirements: self.access.skills.needed(skill, is_known),
             skill: Some(skill),
         };
         if demand.requirements.is_empty() { Ok(()) } else { self.held(&demand) }

@@ -97,9 +97,7 @@ pub(super) fn decide_beyond(
         Decision::Unauthenticated(None) if !caller.is_anonymous() => {
             Decision::Forbidden(MissingPermission::Credentials)
         }
-        refused @ (Decision::Unauthenticated(_)
-        | Decision::Forbidden(_)
-        | Decision::Unavailable(_)) => refused,
+        refused => refused,
     }
 }
 

@@ -5,6 +5,9 @@ use bridge_protocol::a2a::SecurityScheme;
 
 use super::{Check, credential_location::CredentialLocation};
 
+/// The result of reading the security of a card.
+pub(super) type Result<T, E = AccessError> = std::result::Result<T, E>;
+
 /// A declared security scheme.
 #[derive(Debug)]
 pub(super) struct Scheme {
@@ -44,11 +47,7 @@ pub enum AccessError {
 
 impl Scheme {
     /// Combines a declared scheme with its check.
-    pub(super) fn new(
-        name: &str,
-        declared: &SecurityScheme,
-        check: Check,
-    ) -> Result<Self, AccessError> {
+    pub(super) fn new(name: &str, declared: &SecurityScheme, check: Check) -> Result<Self> {
         let place = place(name, declared)?;
         match needed(&place, &check, name) {
             Some(needed) => Err(AccessError::Unchecked { scheme: name.to_owned(), needed }),
@@ -69,7 +68,7 @@ impl Scheme {
 }
 
 /// Returns the location of a scheme's credential in a request.
-fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation, AccessError> {
+fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation> {
     let wrong = |expected: &'static str, found: &str| AccessError::Declared {
         scheme: name.to_owned(),
         expected,

@@ -19,7 +19,9 @@ use tokio::time::sleep;
 use tower::{Layer, Service};
 
 use super::{
-    Access, Credentials, PeerCertificate, Refusal, credential_location::Head, decision::Decision,
+    Access, Credentials, PeerCertificate, Refusal,
+    credential_location::Head,
+    decision::{Decision, decide},
 };
 use crate::{
     caller::Caller,
@@ -140,7 +142,8 @@ impl AccessLayer {
         let head = Head { headers: &headers, query: &query, certificate: certificate.as_ref() };
         self.may_try(&head, source)?;
         let results = self.access.check(&head, clock::now()).await;
-        let decision = self.access.decide(&results);
+        let demand = self.access.demand();
+        let decision = decide(demand.requirements, &results);
         self.learn(&head, source, &decision);
         match decision {
             Decision::Granted(caller) => {
@@ -150,7 +153,7 @@ impl AccessLayer {
                 request.extensions_mut().insert(caller);
             }
             refused => {
-                let refusal = Refusal::of(&self.access.demand(), &refused);
+                let refusal = Refusal::of(&demand, &refused);
                 return refusal.map_or_else(|| Ok(Admission::default()), Err);
             }
         }

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use super::{
     AccessError, AccessLayer, Check,
     credential_location::Head,
-    decision::{CheckResults, Decision, Requirement, decide},
-    declared::Scheme,
+    decision::{CheckResults, Requirement},
+    declared::{Result, Scheme},
     skills::{Skills, read},
 };
 
@@ -21,7 +21,7 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     plan: Arc<Plan>,
-    skills: Arc<Skills>,
+    pub(super) skills: Arc<Skills>,
 }
 
 #[derive(Debug, Default)]
@@ -39,11 +39,7 @@ impl Access {
     /// # Errors
     /// Returns an error if a scheme has no check, a check has no scheme, or a requirement names an unknown
     /// scheme.
-    pub fn new(
-        card: &AgentCard,
-        realm: &str,
-        mut checks: BTreeMap<String, Check>,
-    ) -> Result<Self, AccessError> {
+    pub fn new(card: &AgentCard, realm: &str, mut checks: BTreeMap<String, Check>) -> Result<Self> {
         let mut schemes = BTreeMap::new();
         for (name, declared) in &card.security_schemes {
             let check = checks.remove(name).unwrap_or_default();
@@ -68,7 +64,7 @@ impl Access {
     /// # Errors
     /// Returns an error if a requirement of a skill has no scheme, or if schemes and requirements of the two
     /// cards differ: callers need them before they can see the extended card.
-    pub fn extended(self, card: &AgentCard, extended: &AgentCard) -> Result<Self, AccessError> {
+    pub fn extended(self, card: &AgentCard, extended: &AgentCard) -> Result<Self> {
         let hidden = |what: &'static str| Err(AccessError::Hidden { what });
         if extended.security_schemes != card.security_schemes {
             return hidden("security schemes");
@@ -94,11 +90,6 @@ impl Access {
     /// Returns the requirements of the card.
     pub(super) fn demand(&self) -> Demand<'_> {
         Demand { access: self, requirements: &self.plan.requirements, skill: None }
-    }
-
-    /// Returns the further requirements of skills.
-    pub(super) fn skills(&self) -> &Skills {
-        &self.skills
     }
 
     pub(super) fn realm(&self) -> &str {
@@ -158,17 +149,12 @@ impl Access {
         let shown = places.filter_map(|place| place.shown(head));
         shown.collect::<Vec<_>>().join("\n")
     }
-
-    /// Decides about a request with these credentials.
-    pub(super) fn decide(&self, results: &CheckResults) -> Decision {
-        decide(&self.plan.requirements, results)
-    }
 }
 
 fn check_requirements<'a>(
     requirements: impl Iterator<Item = &'a Requirement>,
     schemes: &BTreeMap<String, Scheme>,
-) -> Result<(), AccessError> {
+) -> Result<()> {
     for (name, scopes) in requirements.flatten() {
         let scheme = || name.clone();
         let Some(known) = schemes.get(name) else {

@@ -29,23 +29,22 @@ use crate::{
 const LISTED: usize = 100;
 const PAGE: usize = 256;
 
+/// The result of a handler.
+type Result<T = Json<Value>, E = AdminError> = std::result::Result<T, E>;
+
 impl HostedAgents {
     /// Returns the routes for the operator.
     pub fn admin(&self) -> Router {
+        let deleting = routing::delete(delete).with_state(self.service.clone());
         Router::new()
             .route("/tasks", get(list))
-            .route("/tasks/{task}", get(show))
+            .route("/tasks/{task}", get(show).merge(deleting))
             .route("/tasks/{task}/cancel", post(cancel))
             .route("/tasks/{task}/events", get(events))
             .route("/store/check", get(admin_store::check))
             .route("/store/compact", post(admin_store::compact))
             .with_state(self.service.turns().clone())
-            .merge(deleting(self.service.clone()))
     }
-}
-
-fn deleting(service: Service) -> Router {
-    Router::new().route("/tasks/{task}", routing::delete(delete)).with_state(service)
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +56,7 @@ struct Filters {
 }
 
 impl Filters {
-    fn read(query: &str) -> Result<Self, AdminError> {
+    fn read(query: &str) -> Result<Self> {
         let mut wanted = Self::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             let wrong = |expected| AdminError::Query {
@@ -93,10 +92,7 @@ enum Kind {
     Idle(Idle),
 }
 
-async fn list(
-    State(turns): State<Turns>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Value>, AdminError> {
+async fn list(State(turns): State<Turns>, RawQuery(query): RawQuery) -> Result {
     let wanted = Filters::read(query.as_deref().unwrap_or_default())?;
     let limit = wanted.limit.unwrap_or(LISTED);
     let kinds = match wanted.state {
@@ -112,12 +108,7 @@ async fn list(
     Ok(Json(json!({"tasks": tasks})))
 }
 
-async fn of_kind(
-    turns: &Turns,
-    kind: Kind,
-    wanted: &Filters,
-    limit: usize,
-) -> Result<Vec<Head>, StoreError> {
+async fn of_kind(turns: &Turns, kind: Kind, wanted: &Filters, limit: usize) -> Result<Vec<Head>> {
     let (store, now) = (turns.store(), clock::now());
     let is_wanted = |name: &str| wanted.agent.as_deref().is_none_or(|agent| agent == name);
     let mut found = Vec::new();
@@ -144,10 +135,7 @@ async fn of_kind(
     Ok(found)
 }
 
-async fn show(
-    State(turns): State<Turns>,
-    Path(task): Path<String>,
-) -> Result<Json<Value>, AdminError> {
+async fn show(State(turns): State<Turns>, Path(task): Path<String>) -> Result {
     let head = head(&turns, &task).await?;
     let snapshot = turns.store().task(&head.owner, &task).await?;
     let mut described = described(&head);
@@ -155,10 +143,7 @@ async fn show(
     Ok(Json(described))
 }
 
-async fn cancel(
-    State(turns): State<Turns>,
-    Path(task): Path<String>,
-) -> Result<Json<Value>, AdminError> {
+async fn cancel(State(turns): State<Turns>, Path(task): Path<String>) -> Result {
     let open = head(&turns, &task).await?;
     turns.cancel(&open.agent, &open.owner, &task).await?;
     tracing::info!(task, "the operator canceled a task");
@@ -171,10 +156,7 @@ async fn head(turns: &Turns, task: &str) -> Result<Arc<Head>, StoreError> {
 }
 
 /// Deletes a task of any caller. An open task is canceled before, so that no agent works for a deleted task.
-async fn delete(
-    State(service): State<Service>,
-    Path(task): Path<String>,
-) -> Result<Json<Value>, AdminError> {
+async fn delete(State(service): State<Service>, Path(task): Path<String>) -> Result {
     let Some(retention) = service.retention() else {
         return Err(StoreError::not_found(&task).into());
     };
@@ -194,10 +176,7 @@ async fn delete(
 }
 
 /// Returns each event as a line of JSON.
-async fn events(
-    State(turns): State<Turns>,
-    Path(task): Path<String>,
-) -> Result<Response, AdminError> {
+async fn events(State(turns): State<Turns>, Path(task): Path<String>) -> Result<Response> {
     let owner = turns.store().owner(&task).await?;
     let first = read(&turns, &owner, &task, 0).await?;
     let pages = stream::unfold(Some((first, turns, owner, task)), async |state| {
@@ -214,13 +193,8 @@ async fn events(
     Ok((media_type, Body::from_stream(pages)).into_response())
 }
 
-async fn read(
-    turns: &Turns,
-    owner: &Caller,
-    task: &str,
-    after: Seq,
-) -> Result<Vec<StoredEvent>, StoreError> {
-    turns.store().read(owner, task, after, PAGE).await
+async fn read(turns: &Turns, owner: &Caller, task: &str, after: Seq) -> Result<Vec<StoredEvent>> {
+    Ok(turns.store().read(owner, task, after, PAGE).await?)
 }
 
 fn line(stored: &StoredEvent) -> String {

@@ -10,12 +10,7 @@ use axum::{Router, extract::Request};
 use tokio::time::{Instant, sleep};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{
-    Host, HostError, HostOptions,
-    agent_routes::AgentRoute,
-    bot_guesses,
-    routes::{routes, unknown_path},
-};
+use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, bot_guesses, routes::routes};
 use crate::{metrics::Metrics, service::Service, trace, turns::Turns};
 
 /// The interval at which the number of turns is checked.
@@ -37,7 +32,7 @@ impl HostedAgents {
         options: HostOptions,
         agent_routes: &[AgentRoute],
     ) -> Self {
-        let app = routes(&service, &public_url, &options, agent_routes).fallback(unknown_path);
+        let app = routes(&service, &public_url, &options, agent_routes);
         Self { service, public_url, options, current: Arc::new(RwLock::new(app)) }
     }
 
@@ -68,8 +63,7 @@ impl HostedAgents {
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let agent_routes = host.agent_routes()?;
-        let app = routes(&self.service, &self.public_url, &self.options, &agent_routes)
-            .fallback(unknown_path);
+        let app = routes(&self.service, &self.public_url, &self.options, &agent_routes);
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);

@@ -60,14 +60,11 @@ impl HttpGuard {
         }
         // Each agent may have its own callback URL, by whose name its bot calls; no page knows the secret in it.
         let is_checked = own_origin.is_none() && !is_for_bots(request.uri().path());
-        match host {
-            Some(host) if is_checked && !self.has_name(host) => {
-                return Err(format!(
-                    "Host: expected a name of this machine or of the public URL, found {host:?}: set `public_url` or \
-                     --public-url to the URL that clients use, or allow the name with `hosts` or --allow-host"
-                ));
-            }
-            Some(_) | None => {}
+        if let Some(host) = host.filter(|host| is_checked && !self.has_name(host)) {
+            return Err(format!(
+                "Host: expected a name of this machine or of the public URL, found {host:?}: set `public_url` or \
+                --public-url to the URL that clients use, or allow the name with `hosts` or --allow-host"
+            ));
         }
         self.check_origin(headers, host, own_origin)
     }

@@ -77,13 +77,12 @@ pub(super) fn routes(
         }
         all.push(endpoint);
     }
-    let described = openapi(all.clone());
-    let health = health(readiness.clone());
     // Orchestrators check health all the time, which is not worth a trace.
-    trace::requests(with_grpc(app, readiness, &all))
-        .merge(health)
-        .merge(described)
+    trace::requests(with_grpc(app, readiness.clone(), &all))
+        .merge(health(readiness))
+        .merge(openapi(all.clone()))
         .merge(agent_catalog(CATALOGUE, all))
+        .fallback(unknown_path)
 }
 
 #[cfg(feature = "grpc")]
@@ -106,7 +105,7 @@ fn with_grpc(app: Router, _: Readiness, _: &[Endpoint]) -> Router {
 }
 
 /// Answers requests to paths of no agent.
-pub(super) async fn unknown_path(uri: Uri, headers: HeaderMap) -> Response {
+async fn unknown_path(uri: Uri, headers: HeaderMap) -> Response {
     let message =
         format!("there is nothing at {}: all agents are listed at {CATALOGUE}", uri.path());
     error_response(&headers, Error::new(ErrorKind::MethodNotFound, message))

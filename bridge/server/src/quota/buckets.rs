@@ -56,12 +56,11 @@ impl Pace {
         now: Duration,
         patience: Duration,
     ) -> Result<Duration, Duration> {
-        let after = state.until.max(now) + self.each;
-        let wait = after.saturating_sub(now + self.burst);
+        let wait = self.wait(state, now);
         if wait > patience {
             return Err(wait);
         }
-        state.until = after;
+        state.until = state.until.max(now) + self.each;
         Ok(wait)
     }
 

@@ -32,7 +32,7 @@ use crate::{
     caller::Caller,
     metrics::Metrics,
     push::Push,
-    store::{Conversation, Deletion, Head, Idle, Lease, ListPosition, Store, StoreError},
+    store::{Conversation, Deletion, Head, Idle, Lease, ListPosition, Result, Store, StoreError},
 };
 
 /// The number of tasks that are deleted in one step, and at a time.
@@ -107,12 +107,7 @@ impl Retention {
     /// # Errors
     /// `NotFound` if the task does not exist or belongs to another caller; `Open` if it may not be deleted in this way;
     /// others if the store fails.
-    pub async fn delete(
-        &self,
-        caller: &Caller,
-        task: &str,
-        deletion: Deletion,
-    ) -> Result<(), StoreError> {
+    pub async fn delete(&self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         let store = &self.0.store;
         match store.head(caller, task).await {
             Ok(head) => deletion.check(&head)?,
@@ -125,7 +120,7 @@ impl Retention {
     }
 
     /// Deletes everything that belongs to a task.
-    async fn delete_belongings(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
+    async fn delete_belongings(&self, caller: &Caller, task: &str) -> Result<()> {
         if let Some(push) = &self.0.push {
             push.forget(caller, task).await?;
         }
@@ -138,7 +133,7 @@ impl Retention {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn pass(&self, now: impl Into<Present>) -> Result<usize, StoreError> {
+    pub async fn pass(&self, now: impl Into<Present>) -> Result<usize> {
         let now = now.into();
         let Some(leases) = self.0.store.leases() else {
             return self.delete_by_rules(&now).await;
@@ -155,7 +150,7 @@ impl Retention {
         deleted
     }
 
-    async fn delete_by_rules(&self, now: &Present) -> Result<usize, StoreError> {
+    async fn delete_by_rules(&self, now: &Present) -> Result<usize> {
         {
             let mut progress = self.progress();
             progress.passes += 1;
@@ -183,7 +178,7 @@ impl Retention {
     }
 
     /// Deletes the oldest tasks of an agent.
-    async fn step_of(&self, agent: &str, now: &Present) -> Result<Step, StoreError> {
+    async fn step_of(&self, agent: &str, now: &Present) -> Result<Step> {
         let none = Step { deleted: 0, is_full: false };
         let rule = {
             let settings = self.0.settings.read();
@@ -221,13 +216,13 @@ impl Retention {
     }
 
     /// Returns the number of an agent's ended tasks beyond those that the rule keeps.
-    async fn too_many(&self, agent: &str, rule: RetentionRule) -> Result<usize, StoreError> {
+    async fn too_many(&self, agent: &str, rule: RetentionRule) -> Result<usize> {
         let counts = self.0.store.counts().await?;
         Ok(counts.get(agent).map_or(0, |there| rule.too_many(there.ended)))
     }
 
     /// Deletes tasks that have ended. A task that cannot be deleted is skipped until the next start from the beginning.
-    async fn delete_all(&self, due: Vec<Head>) -> Result<usize, StoreError> {
+    async fn delete_all(&self, due: Vec<Head>) -> Result<usize> {
         let have_belongings = self.have_belongings(&due).await?;
         let due = due.into_iter().zip(have_belongings);
         let deletions = stream::iter(due).map(|(head, has_belongings)| async move {
@@ -260,7 +255,7 @@ impl Retention {
 
     /// Returns, for each of these tasks, whether something belongs to it. One query for all of them is much cheaper
     /// than one for each, and few tasks have anything.
-    async fn have_belongings(&self, tasks: &[Head]) -> Result<Vec<bool>, StoreError> {
+    async fn have_belongings(&self, tasks: &[Head]) -> Result<Vec<bool>> {
         let ids = tasks.iter().map(|head| &*head.task);
         let mut found = have_files(&*self.0.store, ids).await?;
         if let Some(push) = &self.0.push {

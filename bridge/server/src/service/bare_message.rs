@@ -3,12 +3,12 @@
 use std::future::ready;
 
 use bridge_protocol::a2a::{
-    Error, Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState,
+    Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState,
 };
 use bridge_translate::answer;
 use futures_util::{StreamExt as _, stream};
 
-use super::{Context, Position, Service, StreamItem, StreamItems, error};
+use super::{Context, Position, Result, Service, StreamItem, StreamItems, error};
 use crate::{agent::AnswerKind, turns::is_bare_message};
 
 /// A request that may be answered with a bare message.
@@ -60,7 +60,7 @@ impl BareReply {
         service: Service,
         context: Context,
         begin: Position,
-    ) -> Result<Option<StreamItem>, Error> {
+    ) -> Result<Option<StreamItem>> {
         let (store, caller) = (service.turns.store(), &context.caller);
         let watch = store.watch(caller, &begin.task).await;
         let mut watch = watch.map_err(error::of_store)?;
@@ -96,8 +96,8 @@ fn agent_messages(task: &Task) -> impl Iterator<Item = &Message> {
 
 /// Returns a stream of the item alone, or the other stream if there is no item.
 pub(super) fn bare_or_stream(
-    item: impl Future<Output = Result<Option<StreamItem>, Error>> + Send + 'static,
-    otherwise: impl Future<Output = Result<StreamItems, Error>> + Send + 'static,
+    item: impl Future<Output = Result<Option<StreamItem>>> + Send + 'static,
+    otherwise: impl Future<Output = Result<StreamItems>> + Send + 'static,
 ) -> StreamItems {
     let one = |item| stream::once(ready(item)).boxed();
     let items = async move {

@@ -10,7 +10,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use super::{Context, Service, sequence};
+use super::{Context, Result, Service, sequence};
 
 /// The extended cards by agent name.
 pub(super) type ExtendedCards = Arc<RwLock<BTreeMap<String, AgentCard>>>;
@@ -31,7 +31,7 @@ impl Service {
         &self,
         context: &Context,
         _request: GetExtendedAgentCardRequest,
-    ) -> Result<AgentCard, Error> {
+    ) -> Result<AgentCard> {
         let card = self.extended(&context.agent);
         let mut card = card.ok_or_else(|| self.missing(context))?;
         if context.caller.is_anonymous() {

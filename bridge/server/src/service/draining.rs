@@ -3,7 +3,7 @@
 use bridge_protocol::a2a::{Error, ErrorKind};
 use futures_util::{StreamExt as _, stream};
 
-use super::StreamItems;
+use super::{Result, StreamItems};
 use crate::executor::CancelSignal;
 
 /// The message of the error that ends streams. It is not in the task's log.
@@ -22,7 +22,7 @@ impl Draining {
     }
 
     /// Refuses calls that would begin new work.
-    pub(super) fn refuse_new(&self) -> Result<(), Error> {
+    pub(super) fn refuse_new(&self) -> Result<()> {
         match self.0.is_canceled() {
             false => Ok(()),
             true => {

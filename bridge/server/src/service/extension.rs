@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bridge_protocol::a2a::{Error, ErrorKind, Message, Operation};
 use bridge_translate::full_activity;
 
-use super::{Context, Service, sequence};
+use super::{Context, Result, Service, sequence};
 
 impl Service {
     /// Returns the extensions that are active for a request: those that the client requests and the agent offers.
@@ -31,7 +31,7 @@ impl Service {
         &self,
         context: &Context,
         message: &mut Message,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let active = self.active_extensions(context);
         let carries_activity = active.contains(full_activity::EXTENSION);
         for uri in active {
@@ -47,11 +47,7 @@ impl Service {
 
     /// Refuses a request that does not name an extension that the agent's card requires (3.3.4). The extended card is
     /// exempt, because it shows what is required.
-    pub(super) fn require_extensions(
-        &self,
-        context: &Context,
-        operation: Operation,
-    ) -> Result<(), Error> {
+    pub(super) fn require_extensions(&self, context: &Context, operation: Operation) -> Result<()> {
         let Some(agent) = self.turns.agent(&context.agent) else {
             return Ok(());
         };

@@ -6,18 +6,14 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-use super::{Context, Service};
+use super::{Context, Result, Service};
 
 impl Service {
     /// Refuses a message with a part whose media type is not among the input modes of the card and its skills. A card
     /// without input modes accepts everything. Parts without a media type are accepted, since most clients send text
     /// and data without one, and many agents that accept data name only text in their card. If a skill has a schema,
     /// JSON is accepted.
-    pub(super) fn check_media_types(
-        &self,
-        context: &Context,
-        message: &Message,
-    ) -> Result<(), Error> {
+    pub(super) fn check_media_types(&self, context: &Context, message: &Message) -> Result<()> {
         if message.parts.iter().all(|part| part.media_type.is_none()) {
             return Ok(());
         }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use bridge_program::read_response;
 use bridge_protocol::{
-    a2a::{Error, ListTasksRequest, ListTasksResponse, TaskState},
+    a2a::{ListTasksRequest, ListTasksResponse, TaskState},
     wire::FieldError,
 };
 use jiff::Timestamp;
 
-use super::{Context, Service, error, history, sequence};
+use super::{Context, Result, Service, error, history, sequence};
 use crate::store::{ListQuery, Snapshot, size};
 
 pub(super) const LARGEST_PAGE: i32 = 100;
@@ -24,7 +24,7 @@ impl Service {
         &self,
         context: &Context,
         request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, Error> {
+    ) -> Result<ListTasksResponse> {
         let page_size = page_size(request.page_size, USUAL_PAGE)?;
         history::check(request.history_length)?;
         let token = PageToken::read(request.page_token.as_deref().unwrap_or_default());
@@ -90,7 +90,7 @@ impl<'t> PageToken<'t> {
 }
 
 /// Returns the size of a page; `usual` if the client names none.
-pub(super) fn page_size(wanted: Option<i32>, usual: i32) -> Result<i32, Error> {
+pub(super) fn page_size(wanted: Option<i32>, usual: i32) -> Result<i32> {
     match wanted.unwrap_or(usual) {
         size @ 1..=LARGEST_PAGE => Ok(size),
         other => {
@@ -101,7 +101,7 @@ pub(super) fn page_size(wanted: Option<i32>, usual: i32) -> Result<i32, Error> {
 }
 
 /// Returns `None` for the unspecified state, which is no filter.
-fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>, Error> {
+fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>> {
     match wanted {
         Some(TaskState::Unknown(name)) => {
             let error =
@@ -112,7 +112,7 @@ fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>, Error> {
     }
 }
 
-fn after(wanted: Option<&str>) -> Result<Option<Timestamp>, Error> {
+fn after(wanted: Option<&str>) -> Result<Option<Timestamp>> {
     let Some(text) = wanted else {
         return Ok(None);
     };

@@ -136,8 +136,11 @@ impl StreamItem {
     }
 }
 
+/// The result of an operation; the error is for the client.
+type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The items of a stream. The stream ends after an error.
-pub type StreamItems = BoxStream<'static, Result<StreamItem, Error>>;
+pub type StreamItems = BoxStream<'static, Result<StreamItem>>;
 
 /// The result of an operation.
 pub enum Reply {
@@ -192,7 +195,7 @@ impl Context {
     /// # Errors
     /// Returns an error if the path names another tenant than the call, or the call lacks required information (see
     /// [`Call::settle`]).
-    pub fn apply_call(&mut self, call: &mut Call) -> Result<(), Error> {
+    pub fn apply_call(&mut self, call: &mut Call) -> Result<()> {
         call.settle(self.version)?;
         match (&self.tenant, call.tenant()) {
             (Some(known), Some(named)) if known != named => {
@@ -220,7 +223,7 @@ impl std::fmt::Display for Position {
 impl std::str::FromStr for Position {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self> {
         let parsed = text.rsplit_once('/').and_then(|(task, seq)| {
             let (task, seq) = (task.into(), seq.parse().ok()?);
             Some(Self { task, seq })
@@ -306,7 +309,7 @@ impl Service {
     }
 
     /// Returns the place of a stream among those of its caller.
-    fn stream_place(&self, context: &Context) -> Result<Option<Place>, Error> {
+    fn stream_place(&self, context: &Context) -> Result<Option<Place>> {
         self.draining.refuse_new()?;
         let Context { agent, caller, source, .. } = context;
         let place = self.quota.stream(agent, caller, *source);
@@ -314,15 +317,8 @@ impl Service {
     }
 
     /// Executes an operation. A boxed call is not copied when it is passed on.
-    pub async fn call(
-        &self,
-        context: &Context,
-        call: impl Into<Box<Call>>,
-    ) -> Result<Reply, Error> {
-        self.count_call(context, call.into()).await
-    }
-
-    async fn count_call(&self, context: &Context, call: Box<Call>) -> Result<Reply, Error> {
+    pub async fn call(&self, context: &Context, call: impl Into<Box<Call>>) -> Result<Reply> {
+        let call = call.into();
         let operation = call.operation().name();
         let reply = match tenant::resolve_tenant(context) {
             Ok(context) => self.dispatch(&context, call).await,
@@ -335,7 +331,7 @@ impl Service {
         reply
     }
 
-    async fn dispatch(&self, context: &Context, call: Box<Call>) -> Result<Reply, Error> {
+    async fn dispatch(&self, context: &Context, call: Box<Call>) -> Result<Reply> {
         self.require_extensions(context, call.operation())?;
         // The futures are boxed one by one; otherwise every request would need the memory of the largest one.
         match *call {
@@ -345,9 +341,8 @@ impl Service {
             }
             Call::SendStreamingMessage(request) => {
                 let place = self.stream_place(context)?;
-                Box::pin(self.send_streaming_message(context, request))
-                    .await
-                    .map(|items| self.counted_stream(context, place, items))
+                let items = Box::pin(self.send_streaming_message(context, request)).await?;
+                Ok(self.counted_stream(context, place, items))
             }
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
             Call::ListTasks(request) => {
@@ -358,9 +353,8 @@ impl Service {
             }
             Call::SubscribeToTask(request) => {
                 let place = self.stream_place(context)?;
-                Box::pin(self.subscribe_to_task(context, request))
-                    .await
-                    .map(|items| self.counted_stream(context, place, items))
+                let items = Box::pin(self.subscribe_to_task(context, request)).await?;
+                Ok(self.counted_stream(context, place, items))
             }
             Call::CreateTaskPushNotificationConfig(config) => {
                 Box::pin(self.create_push_config(context, config)).await.map(Reply::PushConfig)
@@ -375,9 +369,8 @@ impl Service {
                 Box::pin(self.delete_push_config(context, request)).await.map(|()| Reply::Deleted)
             }
             Call::GetExtendedAgentCard(request) => {
-                Box::pin(self.extended_agent_card(context, request))
-                    .await
-                    .map(|card| Reply::Card(Box::new(card)))
+                let card = Box::pin(self.extended_agent_card(context, request)).await?;
+                Ok(Reply::Card(Box::new(card)))
             }
         }
     }

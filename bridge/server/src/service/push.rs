@@ -11,7 +11,7 @@ use bridge_protocol::{
 };
 
 use super::{
-    Context, Service, error,
+    Context, Result, Service, error,
     list::{LARGEST_PAGE, page_size},
 };
 use crate::{
@@ -33,7 +33,7 @@ impl Service {
         &self,
         context: &Context,
         config: TaskPushNotificationConfig,
-    ) -> Result<TaskPushNotificationConfig, Error> {
+    ) -> Result<TaskPushNotificationConfig> {
         let push = self.push()?;
         let task = config.task_id.clone().ok_or_else(|| {
             let error = FieldError::new("the id of a task", "nothing");
@@ -57,7 +57,7 @@ impl Service {
         &self,
         context: &Context,
         request: GetTaskPushNotificationConfigRequest,
-    ) -> Result<TaskPushNotificationConfig, Error> {
+    ) -> Result<TaskPushNotificationConfig> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
         let found = match known_id(push, context, &head.task, &request.id).await {
@@ -76,7 +76,7 @@ impl Service {
         &self,
         context: &Context,
         request: ListTaskPushNotificationConfigsRequest,
-    ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
+    ) -> Result<ListTaskPushNotificationConfigsResponse> {
         let push = self.push()?;
         // Zero is no size: the field has no presence in `a2a.proto`, and some clients write it always.
         let size = page_size(request.page_size.filter(|&size| size != 0), LARGEST_PAGE)?;
@@ -102,7 +102,7 @@ impl Service {
         &self,
         context: &Context,
         request: DeleteTaskPushNotificationConfigRequest,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
         let id = known_id(push, context, &head.task, &request.id).await;
@@ -117,7 +117,7 @@ impl Service {
         &self,
         context: &Context,
         request: &SendMessageRequest,
-    ) -> Result<Option<CheckedSetting>, Error> {
+    ) -> Result<Option<CheckedSetting>> {
         let configuration = request.configuration.as_ref();
         let wanted = configuration.and_then(|one| one.task_push_notification_config.clone());
         let Some(config) = wanted else {
@@ -148,7 +148,7 @@ impl Service {
         checked: CheckedSetting,
         message_id: &str,
         submitted: &Submitted,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let store = self.turns.store();
         let head = store.head(caller, &submitted.task).await;
         let head = head.map_err(error::of_store)?;
@@ -157,7 +157,7 @@ impl Service {
         kept.await.map_err(|error| of_push(error, &[]))
     }
 
-    fn push(&self) -> Result<&Push, Error> {
+    fn push(&self) -> Result<&Push> {
         let push = self.push.as_ref();
         push.ok_or_else(|| ErrorKind::PushNotificationNotSupported.into())
     }

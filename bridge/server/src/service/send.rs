@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bridge_program::read_response;
 use bridge_protocol::{
-    a2a::{Error, Role, SendMessageRequest, SendMessageResponse, Task, TaskState},
+    a2a::{Role, SendMessageRequest, SendMessageResponse, Task, TaskState},
     wire::FieldError,
 };
 use tokio::time::timeout;
 
 use super::{
-    Context, Position, Service, StreamItems, bare_message, error,
+    Context, Position, Result, Service, StreamItems, bare_message, error,
     history::{self, with_history},
     sequence, task_stream,
 };
@@ -48,7 +48,7 @@ impl Service {
         &self,
         context: &Context,
         request: SendMessageRequest,
-    ) -> Result<SendMessageResponse<Arc<Task>>, Error> {
+    ) -> Result<SendMessageResponse<Arc<Task>>> {
         let configuration = request.configuration.as_ref();
         let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
         let history = configuration.and_then(|wanted| wanted.history_length);
@@ -91,7 +91,7 @@ impl Service {
         &self,
         context: &Context,
         request: SendMessageRequest,
-    ) -> Result<StreamItems, Error> {
+    ) -> Result<StreamItems> {
         let history = request.configuration.as_ref().and_then(|wanted| wanted.history_length);
         let bare_reply = self.bare_reply(context, &request);
         let submitted = self.submit(context, request, true).await?;
@@ -131,7 +131,7 @@ impl Service {
         context: &Context,
         mut request: SendMessageRequest,
         is_watched: bool,
-    ) -> Result<Submitted, Error> {
+    ) -> Result<Submitted> {
         check(&request)?;
         // The sender of a message is the user of this agent (specification 4.1.5), although some clients, which are
         // agents themselves, name another role.
@@ -181,7 +181,7 @@ impl Service {
         &self,
         context: &Context,
         submitted: &Submitted,
-    ) -> Result<Option<Arc<Head>>, Error> {
+    ) -> Result<Option<Arc<Head>>> {
         tokio::select! {
             biased;
             settled = self.wait_for_answer(context, submitted) => settled,
@@ -195,7 +195,7 @@ impl Service {
         &self,
         context: &Context,
         submitted: &Submitted,
-    ) -> Result<Option<Arc<Head>>, Error> {
+    ) -> Result<Option<Arc<Head>>> {
         let store = self.turns.store();
         let watch = store.watch(&context.caller, &submitted.task).await;
         let mut watch = watch.map_err(error::of_store)?;
@@ -292,7 +292,7 @@ impl Service {
 
     /// Refuses a new task of a caller that has too many which have not ended. A repeated message is refused too; it
     /// can be sent again later.
-    async fn may_create_task(&self, context: &Context) -> Result<(), Error> {
+    async fn may_create_task(&self, context: &Context) -> Result<()> {
         let (agent, owner) = (&context.agent, &context.caller);
         let open_tasks = async {
             let mut open = 0;
@@ -314,7 +314,7 @@ impl Service {
 }
 
 /// Checks the constraints that the types of a request cannot express.
-fn check(request: &SendMessageRequest) -> Result<(), Error> {
+fn check(request: &SendMessageRequest) -> Result<()> {
     let message = &request.message;
     if message.message_id.is_empty() {
         let error = FieldError::new("an id", "an empty string");

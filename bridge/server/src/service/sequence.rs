@@ -12,13 +12,13 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::{
-    a2a::{AgentExtension, Error, Metadata, SendMessageRequest, StreamResponse, Task},
+    a2a::{AgentExtension, Metadata, SendMessageRequest, StreamResponse, Task},
     wire::FieldError,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{Context, Service};
+use super::{Context, Result, Service};
 use crate::store::{Head, Seq};
 
 /// The URI, and the key in metadata.
@@ -69,7 +69,7 @@ const CONDITION: &str = "ifSequence";
 /// Takes the condition out of a request: the last event of the task that the caller has seen. It is also read if
 /// the extension is not active, since ignoring it would seem to satisfy it. It does not become metadata of the
 /// task.
-pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Error> {
+pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>> {
     let metadata = request.metadata.as_mut();
     let Some(mut said) = metadata.and_then(|metadata| metadata.remove(EXTENSION)) else {
         return Ok(None);

@@ -9,7 +9,7 @@ use bridge_protocol::{
 };
 
 use super::{
-    Context, Position, Service, StreamItems, error,
+    Context, Position, Result, Service, StreamItems, error,
     history::{self, with_history},
     sequence, task_stream, tenant,
 };
@@ -21,11 +21,7 @@ use crate::{
 
 impl Service {
     /// Returns a task in its current state.
-    pub async fn get_task(
-        &self,
-        context: &Context,
-        request: GetTaskRequest,
-    ) -> Result<Arc<Task>, Error> {
+    pub async fn get_task(&self, context: &Context, request: GetTaskRequest) -> Result<Arc<Task>> {
         history::check(request.history_length)?;
         let head = self.head(context, &request.id).await?;
         self.await_news(context, &head).await;
@@ -33,12 +29,7 @@ impl Service {
     }
 
     /// Returns a task, once there is memory for sending it.
-    async fn task(
-        &self,
-        context: &Context,
-        id: &str,
-        history: Option<i32>,
-    ) -> Result<Arc<Task>, Error> {
+    async fn task(&self, context: &Context, id: &str, history: Option<i32>) -> Result<Arc<Task>> {
         let store = self.turns.store();
         let read = || async {
             let snapshot = store.task(&context.caller, id).await;
@@ -55,7 +46,7 @@ impl Service {
         &self,
         context: &Context,
         request: CancelTaskRequest,
-    ) -> Result<Arc<Task>, Error> {
+    ) -> Result<Arc<Task>> {
         let head = self.head(context, &request.id).await?;
         let (turns, agent) = (self.turns.clone(), context.agent.clone());
         let (caller, id) = (context.caller.clone(), head.task.clone());
@@ -77,28 +68,24 @@ impl Service {
         &self,
         context: &Context,
         request: SubscribeToTaskRequest,
-    ) -> Result<StreamItems, Error> {
+    ) -> Result<StreamItems> {
         let head = self.head(context, &request.id).await?;
-        match &context.last_event {
-            Some(last) if last.task == head.task => {
-                // A store that was restored from a copy may have fewer events than the client has seen.
-                let (task, seq) = (Arc::clone(&head.task), last.seq.min(head.seq));
-                let end = task_stream::StreamEnd::Task;
-                return Ok(task_stream::after(self, context, Position { task, seq }, end));
-            }
-            Some(_) | None => {}
+        let (task, end) = (Arc::clone(&head.task), task_stream::StreamEnd::Task);
+        if let Some(last) = context.last_event.as_ref().filter(|last| last.task == task) {
+            // A store that was restored from a copy may have fewer events than the client has seen.
+            let seq = last.seq.min(head.seq);
+            return Ok(task_stream::after(self, context, Position { task, seq }, end));
         }
         if head.state.is_terminal() && context.version == Version::V1_0 {
-            let message = format!("task {} has ended: get it instead", head.task);
+            let message = format!("task {task} has ended: get it instead");
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
-        let (task, seq) = (Arc::clone(&head.task), head.seq);
-        task_stream::from(self, context, Position { task, seq }, task_stream::StreamEnd::Task, None)
-            .await
+        let position = Position { task, seq: head.seq };
+        task_stream::from(self, context, position, end, None).await
     }
 
     /// Returns whether a task of this agent has an id of the client's own choice (A2A 0.1).
-    pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
+    pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool> {
         let context = tenant::resolve_tenant(context)?;
         let store = self.turns.store();
         let found = store.find_client_task(&context.caller, &context.agent, id).await;
@@ -106,7 +93,7 @@ impl Service {
     }
 
     /// Returns the task that a request names by our id or, in 0.1, by the client's own.
-    pub(super) async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>, Error> {
+    pub(super) async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>> {
         let store = self.turns.store();
         let known = match &context.client_id {
             Some(client_id) => {

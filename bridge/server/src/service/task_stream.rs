@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bridge_program::{COUNTED_RESPONSE, ResponseMemory, ResponsePermit, large_responses};
-use bridge_protocol::a2a::{Error, StreamResponse, Task};
+use bridge_protocol::a2a::{StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
 use super::{
-    Context, Position, Service, StreamItem, StreamItems, error,
+    Context, Position, Result, Service, StreamItem, StreamItems, error,
     history::{sized_name, with_history},
     sequence,
 };
@@ -39,7 +39,7 @@ pub(super) async fn from(
     position: Position,
     end: StreamEnd,
     history: Option<i32>,
-) -> Result<StreamItems, Error> {
+) -> Result<StreamItems> {
     let mut task_stream = Box::new(TaskStream::after(service, context, position, end));
     task_stream.begin(history).await.map_err(error::of_store)?;
     Ok(stream::unfold(Some(task_stream), read).boxed())
@@ -93,7 +93,7 @@ struct StreamBounds {
 /// The state is on the heap, because a stream waits for most of its time and is passed on from item to item.
 type Open = Option<Box<TaskStream>>;
 
-async fn read(task_stream: Open) -> Option<(Result<StreamItem, Error>, Open)> {
+async fn read(task_stream: Open) -> Option<(Result<StreamItem>, Open)> {
     let mut task_stream = task_stream?;
     task_stream.permit = None;
     if let Some(first) = task_stream.first.take() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use bridge_protocol::{a2a::Error, wire::FieldError};
 
-use super::Context;
+use super::{Context, Result};
 
 /// The length limit of a tenant's name in bytes. The name is a part of keys in the store.
 const MAX_TENANT_BYTES: usize = 256;
@@ -14,7 +14,7 @@ const MAX_TENANT_BYTES: usize = 256;
 ///
 /// A caller who may not use a tenant gets the same error as for an invalid name, so that errors do not show which
 /// tenants exist.
-pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>, Error> {
+pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>> {
     let tenant = context.tenant.as_deref().filter(|name| !name.is_empty());
     if !context.caller.may_name(tenant) {
         return Err(refused("the name of a tenant that the caller belongs to"));
