@@ -1,19 +1,15 @@
 //! `bridge config`: works with configuration files.
 
-use std::{
-    error::Error,
-    fs::{self, OpenOptions},
-    io::{ErrorKind, Write as _},
-    path::PathBuf,
-};
+use std::{fs::OpenOptions, io::ErrorKind, path::PathBuf};
 
 use bridge_program::{Exit, outln};
 use clap::{Args, Subcommand};
 
 use super::{
+    Result,
     card_file::CardFileError,
     exit_code::{self, failure},
-    runtime, serve,
+    runtime, serve, write_new,
 };
 use crate::{
     builtin,
@@ -46,7 +42,7 @@ enum Action {
 }
 
 impl ConfigCommand {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         match &self.action {
             Action::Check { file } => {
                 let config = config::read(file, &builtin::names())?;
@@ -67,13 +63,7 @@ impl ConfigCommand {
                 }
             }
             Action::New { file } => {
-                let opened = OpenOptions::new().write(true).create_new(true).open(file);
-                let written = opened.and_then(|mut new| {
-                    new.write_all(TEMPLATE.as_bytes()).inspect_err(|_| {
-                        // An incomplete file would be in the way of the next attempt.
-                        let _ = fs::remove_file(file);
-                    })
-                });
+                let written = write_new(&mut OpenOptions::new(), file, TEMPLATE);
                 written.map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => failure(Exit::Usage)(format!(
                         "{} exists already: name another file",

@@ -1,9 +1,7 @@
 //! `bridge init`: creates a new agent in a folder.
 
 use std::{
-    error::Error,
     fs,
-    io::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -14,7 +12,7 @@ use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{exit_code::failure, runtime, serve};
+use super::{Result, exit_code::failure, runtime, serve, write_new};
 use crate::{
     builtin, clock,
     config::{self, AgentName, HttpUrl, TurnPreset, listening, parsed},
@@ -104,7 +102,7 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         let card = self.card();
         check_card(&card)?;
         let files = [
@@ -123,12 +121,14 @@ impl Init {
             failure(Exit::Infrastructure)(format!("cannot make the folder {folder}: {error}"))
         })?;
         for (index, (name, text)) in files.iter().enumerate() {
-            if let Err(error) = write(&path(name), text) {
+            // Only this user can read the files, because one of them is a secret.
+            if let Err(error) = write_new(&mut system::private_file(), &path(name), text) {
                 // The next attempt would refuse to replace the files that were written.
                 for (written, _) in &files[..index] {
                     let _ = fs::remove_file(path(written));
                 }
-                return Err(failure(Exit::Infrastructure)(error).into());
+                let text = format!("{}: {error}", path(name).display());
+                return Err(failure(Exit::Infrastructure)(text).into());
             }
         }
         for (name, _) in &files {
@@ -276,15 +276,4 @@ fn check_card(document: &Value) -> Result<(), String> {
     let (_, findings) = lint(document);
     let wrong = findings.iter().find(|one| one.level == Level::Error);
     wrong.map_or(Ok(()), |one| Err(format!("{} {}: {}", one.path, one.message, one.fix)))
-}
-
-/// Writes a new file that only the user can read, because it may have a secret. A file that cannot be written whole is removed.
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let opened = system::private_file().write(true).create_new(true).open(path);
-    let written = opened.and_then(|mut file| {
-        file.write_all(text.as_bytes()).inspect_err(|_| {
-            let _ = fs::remove_file(path);
-        })
-    });
-    written.map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,7 +1,6 @@
 //! `bridge migrate`: copies all tasks from one store to another, and checks each event of the copy.
 
 use std::{
-    error::Error,
     io::{IsTerminal as _, stderr},
     path::PathBuf,
     str::FromStr,
@@ -13,7 +12,7 @@ use bridge_program::{Exit, errln, outln};
 use clap::Args;
 use tokio::time::Instant;
 
-use super::{exit_code::failure, store::StoreChoice};
+use super::{Result, exit_code::failure, store::StoreChoice};
 use crate::store::{
     ExportStore, Store,
     transfer::{
@@ -92,14 +91,14 @@ pub(super) enum Use {
 }
 
 impl Migrate {
-    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<Exit> {
         let done = copy(&self.from, &self.to, Use::Alone);
         Ok(done.map_err(failure(Exit::Infrastructure))?)
     }
 }
 
 /// Copies everything from one place to another, and prints the result.
-pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<Exit, Box<dyn Error>> {
+pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<Exit> {
     let report = bridge_program::runtime()?.block_on(async {
         let mut stores = Vec::new();
         let done = copy_between(from, to, used, &mut stores).await;
@@ -124,7 +123,7 @@ async fn copy_between(
     to: &Location,
     used: Use,
     stores: &mut Vec<Arc<dyn ExportStore>>,
-) -> Result<TransferReport, Box<dyn Error>> {
+) -> Result<TransferReport> {
     if from == to {
         return Err("expected two places, found one".into());
     }

@@ -19,7 +19,13 @@ mod store_folder;
 mod tasks;
 mod trust;
 
-use std::{error::Error, io, process::ExitCode};
+use std::{
+    error::Error,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    path::Path,
+    process::ExitCode,
+};
 
 use bridge_program::{
     Exit,
@@ -86,9 +92,21 @@ enum Command {
     Registry(registry::RegistryCommand),
 }
 
+/// The result of a command or a part of it; the error is for the user.
+type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
 /// Returns the runtime of a command that does not serve.
 fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
+}
+
+/// Writes a file, which must not exist yet.
+fn write_new(options: &mut OpenOptions, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = options.write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // An incomplete file would be in the way of the next attempt.
+        let _ = fs::remove_file(path);
+    })
 }
 
 /// Runs the program with its arguments and returns the exit code.
@@ -116,6 +134,6 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
-fn passed(done: Result<(), Box<dyn Error>>) -> Result<Exit, Box<dyn Error>> {
+fn passed(done: Result<()>) -> Result<Exit> {
     done.map(|()| Exit::Passed)
 }

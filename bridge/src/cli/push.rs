@@ -1,11 +1,11 @@
 //! `bridge push`: works with push notifications that were given up.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 
-use super::{runtime, store::StoreChoice};
+use super::{Result, runtime, store::StoreChoice};
 use crate::{
     push::Undelivered,
     store::{Store, StoreError},
@@ -45,12 +45,12 @@ enum Action {
 }
 
 impl PushCommand {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         outln!("{}", runtime()?.block_on(self.carry_out())?);
         Ok(())
     }
 
-    async fn carry_out(&self) -> Result<String, Box<dyn Error>> {
+    async fn carry_out(&self) -> Result<String> {
         Ok(match &self.action {
             Action::List { store } => list(&store.open_known().await?).await?,
             Action::Retry { store, task } => {

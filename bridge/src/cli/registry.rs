@@ -1,6 +1,6 @@
 //! `bridge registry`: agent cards in an OCI registry; also opens the registries of `bridge discover`.
 
-use std::{error::Error, path::PathBuf};
+use std::path::PathBuf;
 
 use bridge_client::{
     Tls,
@@ -10,7 +10,7 @@ use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 use url::Url;
 
-use super::{card_file, discover::Listed, runtime};
+use super::{Result, card_file, discover::Listed, runtime};
 
 const HELP: &str = "\
 Examples:
@@ -63,11 +63,11 @@ pub(super) struct RegistryLogin {
 }
 
 impl RegistryCommand {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         runtime()?.block_on(self.run())
     }
 
-    async fn run(&self) -> Result<(), Box<dyn Error>> {
+    async fn run(&self) -> Result<()> {
         match &self.action {
             Action::Push { card, reference } => {
                 let registry = self.login.at(&reference.registry, Tls::default())?;
@@ -100,7 +100,7 @@ impl RegistryLogin {
     }
 
     /// Opens the registry at a host or address: http on this machine, https elsewhere.
-    pub(super) fn open(&self, host: &str, tls: Tls) -> Result<Registry, Box<dyn Error>> {
+    pub(super) fn open(&self, host: &str, tls: Tls) -> Result<Registry> {
         let url = match host.contains("://") {
             true => Url::parse(host)?,
             // The parser of references decides whether the host is this machine.
@@ -111,7 +111,7 @@ impl RegistryLogin {
         self.at(&url, tls)
     }
 
-    fn at(&self, url: &Url, tls: Tls) -> Result<Registry, Box<dyn Error>> {
+    fn at(&self, url: &Url, tls: Tls) -> Result<Registry> {
         let options = RegistryOptions {
             auth: self.auth(&|name| std::env::var(name).ok())?,
             tls,
@@ -120,10 +120,7 @@ impl RegistryLogin {
         Ok(Registry::new(url, options)?)
     }
 
-    fn auth(
-        &self,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<RegistryAuth, Box<dyn Error>> {
+    fn auth(&self, environment: &dyn Fn(&str) -> Option<String>) -> Result<RegistryAuth> {
         let (Some(user), Some(name)) = (&self.registry_user, &self.registry_password_env) else {
             return Ok(RegistryAuth::Anonymous);
         };
@@ -136,10 +133,7 @@ impl RegistryLogin {
 }
 
 /// Returns the agents of a registry, or the one with a skill.
-pub(super) async fn agents(
-    registry: &Registry,
-    skill: Option<&str>,
-) -> Result<Vec<Listed>, Box<dyn Error>> {
+pub(super) async fn agents(registry: &Registry, skill: Option<&str>) -> Result<Vec<Listed>> {
     let found = match skill {
         Some(skill) => vec![registry.find(skill).await?],
         None => registry.agents().await?,

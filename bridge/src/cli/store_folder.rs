@@ -10,6 +10,7 @@ use bridge_program::{Exit, outln};
 use clap::{Args, Subcommand};
 
 use super::{
+    Result,
     admin::{AdminClient, AdminClientError, LONG_LIMIT, SOCKET},
     exit_code::{self, Failure, failure},
     migrate::{self, Location, Use},
@@ -101,7 +102,7 @@ enum Action {
 }
 
 impl StoreCommand {
-    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<Exit> {
         let failed = |error: Box<dyn Error>| match error.downcast::<Failure>() {
             Ok(failure) => *failure,
             Err(error) if exit_code::of(&*error) == Exit::Usage => failure(Exit::Usage)(error),
@@ -110,7 +111,7 @@ impl StoreCommand {
         Ok(self.carry_out().map_err(failed)?)
     }
 
-    fn carry_out(&self) -> Result<Exit, Box<dyn Error>> {
+    fn carry_out(&self) -> Result<Exit> {
         match &self.action {
             Action::Check { store, admin } => match ask(store, admin.as_deref(), check_running)? {
                 Some(exit) => Ok(exit),
@@ -151,7 +152,7 @@ fn ask<T>(
     store: &StoreChoice,
     admin: Option<&Path>,
     question: impl AsyncFnOnce(&AdminClient) -> Result<T, AdminClientError>,
-) -> Result<Option<T>, Box<dyn Error>> {
+) -> Result<Option<T>> {
     let usual = || store.beside(SOCKET).filter(|path| path.exists());
     let Some(path) = admin.map(Path::to_owned).or_else(usual) else {
         return Ok(None);
@@ -190,7 +191,7 @@ async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
 }
 
 /// Opens a folder that no bridge serves. A folder without a store does not become one.
-fn open(store: &StoreChoice) -> Result<SledStore, Box<dyn Error>> {
+fn open(store: &StoreChoice) -> Result<SledStore> {
     let settings = settings(store)?;
     store.check_exists()?;
     SledStore::open(settings).map_err(|error| match error {
@@ -202,7 +203,7 @@ fn open(store: &StoreChoice) -> Result<SledStore, Box<dyn Error>> {
     })
 }
 
-fn compact(store: &StoreChoice) -> Result<(), Box<dyn Error>> {
+fn compact(store: &StoreChoice) -> Result<()> {
     let store = open(store)?;
     let (before, after) = runtime()?.block_on(async {
         let before = store.disk_use().await?.unwrap_or_default();
@@ -219,7 +220,7 @@ fn compact(store: &StoreChoice) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, Box<dyn Error>> {
+fn backup(store: &StoreChoice, to: &Path) -> Result<Exit> {
     let StoreChoice::Sled(settings) = store else {
         let (from, to) = (Location::Store(store.clone()), Location::File(to.to_owned()));
         return migrate::copy(&from, &to, Use::Served);
@@ -229,7 +230,7 @@ fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Passed)
 }
 
-fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
+fn restore(from: &Path, store: &StoreChoice) -> Result<Exit> {
     if !from.is_dir() {
         let (from, to) = (Location::File(from.to_owned()), Location::Store(store.clone()));
         return migrate::copy(&from, &to, Use::Alone);
@@ -238,7 +239,7 @@ fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
     check(store)
 }
 
-async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), Box<dyn Error>> {
+async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<()> {
     let store = store.open_known().await.map_err(|error| match error {
         StoreMissing::Unusable(StoreError::InUse { .. }) => {
             format!("{error}: it would continue to use the keys that it has read").into()
@@ -248,7 +249,7 @@ async fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), Box<dyn E
     Ok(rotate_service_url_keys(&*store, withdraws).await?)
 }
 
-fn check(choice: &StoreChoice) -> Result<Exit, Box<dyn Error>> {
+fn check(choice: &StoreChoice) -> Result<Exit> {
     let report = match choice {
         // "No damage" would be true of no store that anybody means.
         StoreChoice::Memory => return Err(StoreMissing::Memory.into()),

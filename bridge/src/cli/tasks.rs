@@ -1,12 +1,13 @@
 //! `bridge tasks`: shows the tasks of all callers of a running bridge, and cancels or deletes them.
 
-use std::{error::Error, path::PathBuf};
+use std::path::PathBuf;
 
 use bridge_program::{Exit, errln, out, outln, terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{
+    Result,
     admin::{AdminClient, LIMIT, SOCKET},
     exit_code::{Failure, failure},
     runtime,
@@ -87,11 +88,11 @@ enum StateFilter {
 }
 
 impl TasksCommand {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         runtime()?.block_on(self.carry_out())
     }
 
-    async fn carry_out(&self) -> Result<(), Box<dyn Error>> {
+    async fn carry_out(&self) -> Result<()> {
         let bridge = AdminClient::at(&self.socket()?, LIMIT)?;
         match &self.action {
             Action::List { agent, state, limit } => {

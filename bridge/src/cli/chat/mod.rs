@@ -17,7 +17,6 @@ mod session;
 mod show;
 
 use std::{
-    error::Error,
     io::{self, IsTerminal as _},
     path::PathBuf,
     time::Duration,
@@ -27,8 +26,8 @@ use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
 use bridge_program::{Exit, err, errln, terminal};
 use bridge_protocol::{a2a::Part, dialect::Version, signing::SignatureState};
 use clap::{
-    Args, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use url::Url;
@@ -39,7 +38,7 @@ use session::Session;
 use show::Printer;
 
 use super::{
-    address,
+    Result, address,
     exit_code::{Failure, failure},
     runtime,
     trust::Trust,
@@ -80,8 +79,8 @@ pub(super) struct Chat {
     #[arg(long, value_parser = versions())]
     version: Option<Version>,
     /// Use this binding, instead of the best that both sides support
-    #[arg(long, value_enum)]
-    binding: Option<BindingChoice>,
+    #[arg(long, value_parser = bindings())]
+    binding: Option<Binding>,
     /// The URI of a protocol extension that you comply with, since the agent may require it; may be repeated
     #[arg(long, value_name = "URI")]
     extension: Vec<String>,
@@ -106,24 +105,14 @@ fn versions() -> impl TypedValueParser<Value = Version> {
     })
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum BindingChoice {
-    /// JSON-RPC
-    Jsonrpc,
-    /// HTTP+JSON
-    Rest,
-    /// gRPC
-    Grpc,
-}
-
-impl From<BindingChoice> for Binding {
-    fn from(carried: BindingChoice) -> Self {
-        match carried {
-            BindingChoice::Jsonrpc => Self::JsonRpc,
-            BindingChoice::Rest => Self::HttpJson,
-            BindingChoice::Grpc => Self::Grpc,
-        }
-    }
+fn bindings() -> impl TypedValueParser<Value = Binding> {
+    let names = [("jsonrpc", "JSON-RPC"), ("rest", "HTTP+JSON"), ("grpc", "gRPC")];
+    let names = names.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "jsonrpc" => Binding::JsonRpc,
+        "rest" => Binding::HttpJson,
+        _ => Binding::Grpc,
+    })
 }
 
 /// The command in a line of input.
@@ -165,15 +154,15 @@ impl<'a> Line<'a> {
 }
 
 impl Chat {
-    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<Exit> {
         runtime()?.block_on(self.talk())
     }
 
-    async fn talk(&self) -> Result<Exit, Box<dyn Error>> {
+    async fn talk(&self) -> Result<Exit> {
         let wait = Duration::from_secs(self.wait);
         let options = Options {
             version: self.version,
-            binding: self.binding.map(Binding::from),
+            binding: self.binding,
             extensions: self.extension.clone(),
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
             tls: self.trust.tls()?,
@@ -247,7 +236,7 @@ fn exit_of(fault: &Fault) -> Exit {
     }
 }
 
-async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Box<dyn Error>> {
+async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit> {
     if is_seen {
         errln!("{}; /help lists the commands", terminal::line(&session.agent()));
     }

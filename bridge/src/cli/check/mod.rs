@@ -8,7 +8,7 @@ mod show;
 mod signed;
 mod subject;
 
-use std::{error::Error, path::PathBuf};
+use std::path::PathBuf;
 
 use bridge_client::discovery::DiscoveryOptions;
 use bridge_program::{Exit, out, outln};
@@ -16,7 +16,7 @@ use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
-use super::{chat::credentials::CredentialArgs, exit_code, runtime, trust::Trust};
+use super::{Result, chat::credentials::CredentialArgs, exit_code, runtime, trust::Trust};
 use show::Checked;
 use subject::Subject;
 
@@ -56,11 +56,11 @@ Exit codes: 0 no mistakes, 1 mistakes, 2 the command line is wrong, 3 a file can
 4 an address cannot be reached.";
 
 impl Check {
-    pub(super) fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<Exit> {
         runtime()?.block_on(self.check())
     }
 
-    async fn check(&self) -> Result<Exit, Box<dyn Error>> {
+    async fn check(&self) -> Result<Exit> {
         let signers = signed::signers(self.keys.as_deref(), &self.keys_below)?;
         let options = self.options()?;
         let mut all = Vec::new();
@@ -76,7 +76,7 @@ impl Check {
     }
 
     /// Returns the options. Private addresses are allowed, because the user has named the address.
-    fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
+    fn options(&self) -> Result<DiscoveryOptions> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
             tls: self.trust.tls()?,

@@ -1,11 +1,13 @@
 //! Prints the findings, as text or JSON.
 
-use std::{error::Error, fmt};
+use std::fmt;
 
 use bridge_program::terminal::line;
 use bridge_protocol::dialect::card::Generation;
 use bridge_verify::lint::{Finding, Level};
 use serde_json::{Value, json};
+
+use super::Result;
 
 /// The findings for one subject.
 #[derive(Debug, Default)]
@@ -25,7 +27,7 @@ pub(super) struct Report {
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) subject: String,
-    pub(super) found: Result<Report, Box<dyn Error>>,
+    pub(super) found: Result<Report>,
 }
 
 impl fmt::Display for Checked {

@@ -1,6 +1,6 @@
 //! Verifies the signatures of cards.
 
-use std::{collections::BTreeMap, error::Error, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use bridge_client::{Credentials, Signers, discovery::DiscoveryOptions};
 use bridge_program::Exit;
@@ -9,14 +9,11 @@ use bridge_verify::lint::{Finding, Level};
 use serde_json::Value;
 use url::Url;
 
-use super::subject;
+use super::{Result, subject};
 use crate::cli::{card_file, exit_code::failure};
 
 /// Returns the trusted signers, if a signature is required.
-pub(super) fn signers(
-    keys: Option<&Path>,
-    places: &[Url],
-) -> Result<Option<Signers>, Box<dyn Error>> {
+pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>> {
     if keys.is_none() && places.is_empty() {
         return Ok(None);
     }
@@ -25,7 +22,7 @@ pub(super) fn signers(
     Ok(Some(signers.fold(Signers::keys(known), Signers::and_sets_below)))
 }
 
-fn read(path: &Path) -> Result<Vec<Jwk>, Box<dyn Error>> {
+fn read(path: &Path) -> Result<Vec<Jwk>> {
     let document = card_file::document(path)?;
     let wrong = || format!("{}: expected a set of keys: {{\"keys\": [..]}}", path.display());
     let set = Jwks::read(document).ok_or_else(wrong).map_err(failure(Exit::Unreadable))?;

@@ -17,7 +17,7 @@ use bridge_protocol::{dialect::places, wire};
 use bridge_verify::lint::{Finding, Level, duplicates, lint};
 use url::Url;
 
-use super::{show::Report, signed};
+use super::{Result, show::Report, signed};
 use crate::{
     builtin,
     cli::{
@@ -71,7 +71,7 @@ impl Subject {
         &self,
         signers: Option<&Signers>,
         options: &DiscoveryOptions,
-    ) -> Result<Report, Box<dyn Error>> {
+    ) -> Result<Report> {
         let (document, text) = match self {
             Self::Configuration(path) => return configuration(path).await,
             Self::File(path) => {
@@ -95,7 +95,7 @@ impl Subject {
 
 /// Fetches the card at an address: the document itself if the path ends with .json, else the card at the
 /// usual locations.
-async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>), Box<dyn Error>> {
+async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)> {
     if url.path().ends_with(".json") {
         return document(url, options).await;
     }
@@ -114,10 +114,7 @@ async fn fetch(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)
 }
 
 /// Fetches a JSON document, and returns it with its text.
-pub(super) async fn document(
-    url: &Url,
-    options: &DiscoveryOptions,
-) -> Result<(Value, Vec<u8>), Box<dyn Error>> {
+pub(super) async fn document(url: &Url, options: &DiscoveryOptions) -> Result<(Value, Vec<u8>)> {
     let fetched = fetch_document(url, options).await;
     let text = fetched.map_err(failure(Exit::Infrastructure))?;
     let missing = |found| failure(Exit::Infrastructure)(format!("{}: {found}", shown(url)));
@@ -128,7 +125,7 @@ pub(super) async fn document(
 }
 
 /// Checks a configuration and the cards that it names.
-async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
+async fn configuration(path: &Path) -> Result<Report> {
     let mut report = Report { is_configuration: true, ..Report::default() };
     match config::read(path, &builtin::names()) {
         Err(errors) => {
@@ -150,11 +147,8 @@ async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
                 let document = card_file::document(file)?;
                 let (_, found) = lint(&document);
                 let name = file.display();
-                report.findings.extend(
-                    found
-                        .into_iter()
-                        .map(|one| Finding { path: format!("{name}: {}", one.path), ..one }),
-                );
+                let named = |one: Finding| Finding { path: format!("{name}: {}", one.path), ..one };
+                report.findings.extend(found.into_iter().map(named));
             }
         }
     }
@@ -163,13 +157,13 @@ async fn configuration(path: &Path) -> Result<Report, Box<dyn Error>> {
 
 /// Reports why the configuration could not be served.
 fn refused(error: &dyn Error) -> Finding {
-    Finding {
-        level: Level::Error,
-        rule: "configuration",
-        path: "bridge serve".to_owned(),
-        message: error.to_string(),
-        fix: "correct it: bridge serve refuses to start with this configuration".to_owned(),
-    }
+    let fix = "correct it: bridge serve refuses to start with this configuration";
+    finding(Level::Error, "bridge serve", error.to_string(), fix)
+}
+
+fn finding(level: Level, path: impl Into<String>, message: String, fix: &str) -> Finding {
+    let (path, fix) = (path.into(), fix.to_owned());
+    Finding { level, rule: "configuration", path, message, fix }
 }
 
 /// Warns about a bot whose turns do not end with its HTTP answer, because clients have to wait longer.
@@ -182,24 +176,13 @@ fn waits(agent: &AgentConfig) -> Option<Finding> {
         ),
         false => (Level::Note, "leave it out, unless the bot answers after its turn"),
     };
-    Some(Finding {
-        level,
-        rule: "configuration",
-        path: format!("agents.{}.{key}", agent.name.text),
-        message,
-        fix: fix.to_owned(),
-    })
+    Some(finding(level, format!("agents.{}.{key}", agent.name.text), message, fix))
 }
 
 /// Warns of a certificate that clients refuse, now or soon.
 fn certificate(config: &Config) -> Option<Finding> {
-    Some(Finding {
-        level: Level::Warning,
-        rule: "configuration",
-        path: "tls.certificate".to_owned(),
-        message: serve::concern(config)?,
-        fix: "put a new certificate and key into the files".to_owned(),
-    })
+    let fix = "put a new certificate and key into the files";
+    Some(finding(Level::Warning, "tls.certificate", serve::concern(config)?, fix))
 }
 
 /// Warns that webhook secrets are stored unencrypted without a key.
@@ -208,24 +191,15 @@ fn in_the_clear(config: &Config) -> Option<Finding> {
     let is_kept = config.store.as_ref().is_none_or(|store| {
         store.get_ref().0.place.as_ref().is_none_or(|place| place.0 != "memory")
     });
-    (is_on && is_kept).then(|| Finding {
-        level: Level::Note,
-        rule: "configuration",
-        path: "push.seal".to_owned(),
-        message: "the tokens and credentials of webhooks are kept in the clear: in files of the bridge's user \
-                  alone, or in the database"
-            .to_owned(),
-        fix: "write a key with `openssl rand -base64 32` and name it: seal = [{ file = \"push.key\" }]".to_owned(),
-    })
+    let message = "the tokens and credentials of webhooks are kept in the clear: \
+                   in files of the bridge's user alone, or in the database";
+    let fix =
+        "write a key with `openssl rand -base64 32` and name it: seal = [{ file = \"push.key\" }]";
+    (is_on && is_kept).then(|| finding(Level::Note, "push.seal", message.to_owned(), fix))
 }
 
 fn mistake(error: &ConfigError) -> Finding {
-    Finding {
-        level: Level::Error,
-        rule: "configuration",
-        path: format!("{}:{} {}", error.line, error.column, error.key),
-        message: error.problem.to_string(),
-        fix: "`bridge config schema` prints the schema, with which editors complete keys"
-            .to_owned(),
-    }
+    let path = format!("{}:{} {}", error.line, error.column, error.key);
+    let fix = "`bridge config schema` prints the schema, with which editors complete keys";
+    finding(Level::Error, path, error.problem.to_string(), fix)
 }

@@ -6,7 +6,7 @@
 mod show;
 mod source;
 
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 
 use bridge_client::discovery::{AgentEndpoint, Discovered, DiscoveryOptions};
 use bridge_program::{out, outln};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub(super) use source::NotDiscovered;
 
 use super::{
-    address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, runtime,
+    Result, address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, runtime,
     trust::Trust,
 };
 
@@ -60,7 +60,7 @@ pub(super) struct Listed {
 }
 
 impl Discover {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         let agents = runtime()?.block_on(self.find())?;
         match self.json {
             true => outln!("{}", serde_json::to_string_pretty(&as_json(&agents))?),
@@ -70,7 +70,7 @@ impl Discover {
     }
 
     /// Returns the options. Private addresses are allowed, because the user has named the address.
-    fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
+    fn options(&self) -> Result<DiscoveryOptions> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
             tls: self.trust.tls()?,

@@ -1,12 +1,10 @@
 //! Finds agents by the kind of address: an agent, a site, a catalogue, a registry.
 
-use std::error::Error;
-
 use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
 use bridge_program::Exit;
 use url::{Position, Url};
 
-use super::{Discover, Listed};
+use super::{Discover, Listed, Result};
 use crate::cli::{address, exit_code::failure, registry};
 
 /// The beginning of a registry's address.
@@ -30,7 +28,7 @@ impl Discover {
     }
 
     /// Finds the agents, or those with the requested skill.
-    pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
+    pub(super) async fn find(&self) -> Result<Vec<Listed>> {
         self.check_options().map_err(failure(Exit::Usage))?;
         if let Some(host) = self.target.strip_prefix(REGISTRY) {
             let registry = self.login.open(host, self.trust.tls()?)?;
@@ -46,7 +44,7 @@ impl Discover {
     }
 
     /// Returns the agents with the requested skill, or all.
-    fn with_skill(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
+    fn with_skill(&self, found: Vec<Discovered>) -> Result<Vec<Listed>> {
         let looked: Vec<String> = found.iter().map(described).collect();
         let has =
             |agent: &Discovered, skill: &String| agent.skills.iter().any(|one| one.id == *skill);

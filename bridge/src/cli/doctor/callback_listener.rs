@@ -1,6 +1,6 @@
 //! Receives the calls of a bot.
 
-use std::{error::Error, future::pending, net::SocketAddr};
+use std::{future::pending, net::SocketAddr};
 
 use axum::{
     Router,
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use url::Url;
 
+use super::Result;
 use crate::{
     cli::serve::{Encryption, run},
     clock,
@@ -85,7 +86,7 @@ impl ReceivedActivity {
 }
 
 impl CallbackListener {
-    pub(super) async fn open(way: CallbackRoute) -> Result<Self, Box<dyn Error>> {
+    pub(super) async fn open(way: CallbackRoute) -> Result<Self> {
         let listener = bridge_program::listen(way.listen).await?;
         let here = listener.local_addr()?;
         let scheme = match way.encryption {

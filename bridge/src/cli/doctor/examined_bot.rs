@@ -1,12 +1,15 @@
 //! The bot under examination: a bare address, or an agent of a configuration with its credentials.
 
-use std::{error::Error, net::SocketAddr, path::Path, sync::Arc};
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use bridge_client::is_loopback;
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
-use super::callback_listener::{CallbackHost, CallbackRoute};
+use super::{
+    Result,
+    callback_listener::{CallbackHost, CallbackRoute},
+};
 use crate::{
     auth::Issuer,
     bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential, WEBCHAT},
@@ -77,10 +80,7 @@ impl ExaminedBot {
     }
 
     /// Creates the examination of a configured agent's bot: the agent with this name, or the only one.
-    pub(super) async fn configured(
-        file: &Path,
-        name: Option<&str>,
-    ) -> Result<Self, Box<dyn Error>> {
+    pub(super) async fn configured(file: &Path, name: Option<&str>) -> Result<Self> {
         let config = config::read(file, &builtin::names())?;
         let agent = agent(&config, name).map_err(|why| format!("{}: {why}", file.display()))?;
         let url = agent.bot.as_ref().ok_or_else(|| is_built_in(agent))?.0.clone();
@@ -109,10 +109,7 @@ impl ExaminedBot {
     }
 
     /// Returns the `Authorization` header of requests whose answers go to `service_url`, if any.
-    pub(super) async fn authorization(
-        &self,
-        service_url: &str,
-    ) -> Result<Option<HeaderValue>, Box<dyn Error>> {
+    pub(super) async fn authorization(&self, service_url: &str) -> Result<Option<HeaderValue>> {
         let call = BotCall { bot: &self.url, service_url };
         let shown = self.credential.authorization(&call).await;
         let source = self.tried.as_ref().and_then(|tried| tried.proof.as_ref());
@@ -150,11 +147,7 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
 
 /// Returns the route by which an agent's bot calls back, at a port of this program, because the running bridge uses its
 /// own.
-fn way(
-    config: &Config,
-    agent: &AgentConfig,
-    place: &Addresses,
-) -> Result<CallbackRoute, Box<dyn Error>> {
+fn way(config: &Config, agent: &AgentConfig, place: &Addresses) -> Result<CallbackRoute> {
     let url = place.callback(config, agent);
     let url = url.unwrap_or_else(|| place.callback_url.clone());
     let here = CallbackRoute::default();
@@ -191,7 +184,7 @@ async fn issuer(
     config: &Config,
     agent: &AgentConfig,
     place: &Addresses,
-) -> Result<Option<(String, Arc<Issuer>)>, Box<dyn Error>> {
+) -> Result<Option<(String, Arc<Issuer>)>> {
     if !agent.auth.as_ref().is_some_and(Auth::needs_issuer) {
         return Ok(None);
     }

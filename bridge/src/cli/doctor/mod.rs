@@ -12,14 +12,14 @@ mod examined_bot;
 mod probe;
 mod verdict;
 
-use std::{error::Error, net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf};
 
 use bridge_program::outln;
 use bridge_protocol::activity::DeliveryMode;
 use clap::Args;
 use url::Url;
 
-use super::{address, runtime};
+use super::{Result, address, runtime};
 use crate::config::listening;
 use callback_listener::{CallbackHost, CallbackListener, CallbackRoute};
 use examined_bot::ExaminedBot;
@@ -61,11 +61,11 @@ pub(super) struct Doctor {
 pub(super) struct BotUnreachable;
 
 impl Doctor {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         runtime()?.block_on(self.examine_bot())
     }
 
-    async fn examine_bot(&self) -> Result<(), Box<dyn Error>> {
+    async fn examine_bot(&self) -> Result<()> {
         let case = self.case().await?;
         if let Some(tried) = &case.tried {
             outln!("{}", tried.described(&case.url));
@@ -120,7 +120,7 @@ impl Doctor {
         }
     }
 
-    async fn case(&self) -> Result<ExaminedBot, Box<dyn Error>> {
+    async fn case(&self) -> Result<ExaminedBot> {
         match (&self.config, &self.url) {
             (Some(file), _) => ExaminedBot::configured(file, self.agent.as_deref()).await,
             (None, Some(url)) => Ok(ExaminedBot::at(url.clone())),

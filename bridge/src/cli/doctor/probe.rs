@@ -1,6 +1,6 @@
 //! Sends a message to a bot in one delivery mode and evaluates the answer.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
 use bridge_auth::display_url;
 use bridge_http::{redirect_target, root_cause, with_shared_tls};
@@ -19,7 +19,7 @@ use reqwest::{
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{callback_listener::CallbackListener, examined_bot::ExaminedBot};
+use super::{Result, callback_listener::CallbackListener, examined_bot::ExaminedBot};
 use crate::clock;
 
 /// The channel on which some bots talk to other agents.
@@ -109,7 +109,7 @@ impl<'a> Prober<'a> {
         case: &'a ExaminedBot,
         say: &'a str,
         ear: CallbackListener,
-    ) -> Result<Self, Box<dyn Error>> {
+    ) -> Result<Self> {
         let http = with_shared_tls(Client::builder()).redirect(redirect::Policy::none());
         // The bridge calls bots without a proxy, too.
         let http = http.no_proxy().timeout(ANSWER).build()?;
@@ -130,11 +130,7 @@ impl<'a> Prober<'a> {
         short(&credential.mask_in(&String::from_utf8_lossy(body)))
     }
 
-    pub(super) async fn probe(
-        &mut self,
-        mode: DeliveryMode,
-        channel: &str,
-    ) -> Result<Probe, Box<dyn Error>> {
+    pub(super) async fn probe(&mut self, mode: DeliveryMode, channel: &str) -> Result<Probe> {
         let begun = Instant::now();
         let activity = self.activity(&mode, channel);
         let request = self.http.post(self.case.url.clone()).json(&activity);
@@ -261,13 +257,13 @@ fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
             let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
             data.filter_map(|data| serde_json::from_str(data).ok()).collect()
         }
-        false => match from_slice::<Value>(body) {
-            Ok(mut answer) => match answer["activities"].take() {
-                Value::Array(activities) => activities,
+        false => {
+            let mut answer: Value = from_slice(body).unwrap_or_default();
+            match answer.get_mut("activities").map(Value::take) {
+                Some(Value::Array(activities)) => activities,
                 _ => Vec::new(),
-            },
-            Err(_) => Vec::new(),
-        },
+            }
+        }
     };
     let activities = activities.into_iter();
     activities.filter_map(|value| Activity::read(value).ok()).collect()
@@ -331,6 +327,13 @@ mod tests {
 
     use super::*;
     use crate::cli::doctor::callback_listener::ReceivedActivity;
+
+    #[test]
+    fn an_answer_without_activities_has_none() {
+        for body in ["", "[]", "\"OK\"", "1", "null", "{}", r#"{"activities": {}}"#] {
+            assert!(activities(body.as_bytes(), false).is_empty(), "{body}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_bot_that_never_stops_talking_is_left() {

@@ -1,15 +1,12 @@
 //! The addresses on which the program listens, and those at which clients and bots reach it.
 
-use std::{
-    error::Error,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use url::Url;
 
 use bridge_client::is_loopback;
 
-use super::own_address;
+use super::{Result, own_address};
 use crate::{
     config::{AgentConfig, Config, GrpcForm, HttpUrl},
     host::{Grpc, GrpcAddress},
@@ -185,7 +182,7 @@ impl Addresses {
 
 /// Returns the certificate of the configuration.
 #[cfg(feature = "tls")]
-pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption> {
     let read = |tls: &crate::config::TlsConfig| {
         crate::tls::Certificate::read(crate::tls::Files {
             certificate: &tls.certificate,
@@ -198,7 +195,7 @@ pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn 
 
 /// Always `None`, because this program was built without TLS.
 #[cfg(not(feature = "tls"))]
-pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption> {
     match config.tls {
         None => Ok(None),
         Some(_) => Err("this program was built without the feature tls".into()),

@@ -1,11 +1,11 @@
 //! Creates agents from the configuration.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use bridge_translate::{QuestionEnd, SilentEnd};
 use url::Url;
 
-use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
+use super::{Result, addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
 use crate::{
     agent::{Agent, AnswerKind, ConversationScope, RepeatPolicy, TurnSettings},
     auth::Issuer,
@@ -36,7 +36,7 @@ pub(super) struct AgentFactory {
 
 impl AgentFactory {
     /// Creates a host with all agents. An error has no effects.
-    pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
+    pub(super) fn host(&self, config: &Config) -> Result<Host> {
         let mut agents = Vec::new();
         let mut admitted = Vec::new();
         for said in &config.agents {
@@ -69,7 +69,7 @@ impl AgentFactory {
         Ok(host)
     }
 
-    fn agent(&self, config: &Config, said: &AgentConfig) -> Result<Agent, Box<dyn Error>> {
+    fn agent(&self, config: &Config, said: &AgentConfig) -> Result<Agent> {
         let name = &said.name.text;
         let mut agent = match &said.bot {
             Some(HttpUrl(url)) => {
@@ -95,12 +95,7 @@ impl AgentFactory {
         Ok(agent)
     }
 
-    fn remote_bot(
-        &self,
-        config: &Config,
-        said: &AgentConfig,
-        url: &Url,
-    ) -> Result<RemoteBot, Box<dyn Error>> {
+    fn remote_bot(&self, config: &Config, said: &AgentConfig, url: &Url) -> Result<RemoteBot> {
         let access =
             BotCredentials { issuer: self.issuer.as_ref(), plain_http: config.allow_plain_http };
         Ok(RemoteBot {

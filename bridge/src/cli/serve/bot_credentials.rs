@@ -1,10 +1,13 @@
 //! Creates tokens and verifiers for bots from the configuration.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use url::Url;
 
-use super::caller_access::{metadata, verifier};
+use super::{
+    Result,
+    caller_access::{metadata, verifier},
+};
 use crate::{
     auth::{Assertion, Grant, Issuer, KeySource, Secret, Subject, Tokens, TrustedIssuer},
     bot::remote::{Admission, Anonymous, Credential},
@@ -31,10 +34,7 @@ pub(in crate::cli) struct BotCredentials<'a> {
 
 impl BotCredentials<'_> {
     /// Returns the credential of the bridge for the agent's bot.
-    pub(in crate::cli) fn credential(
-        &self,
-        agent: &AgentConfig,
-    ) -> Result<Arc<dyn Credential>, Box<dyn Error>> {
+    pub(in crate::cli) fn credential(&self, agent: &AgentConfig) -> Result<Arc<dyn Credential>> {
         Ok(match &agent.auth {
             None | Some(Auth::Anonymous) => Arc::new(Anonymous),
             Some(Auth::Issuer(said)) => Arc::new(Tokens::own(self.issuer()?, &said.app_id)),
@@ -55,10 +55,7 @@ impl BotCredentials<'_> {
     }
 
     /// Returns the check of calls from the agent's bot.
-    pub(in crate::cli) fn admission(
-        &self,
-        agent: &AgentConfig,
-    ) -> Result<Arc<dyn Admission>, Box<dyn Error>> {
+    pub(in crate::cli) fn admission(&self, agent: &AgentConfig) -> Result<Arc<dyn Admission>> {
         let Some(Accept::Token(token)) = &agent.accept else {
             return Ok(Arc::new(Anonymous));
         };
@@ -79,16 +76,16 @@ impl BotCredentials<'_> {
         Ok(Arc::new(verifier(issuer, &token.audience, &token.claims)))
     }
 
-    fn granted(&self, grant: Grant) -> Result<Arc<dyn Credential>, Box<dyn Error>> {
+    fn granted(&self, grant: Grant) -> Result<Arc<dyn Credential>> {
         Ok(Arc::new(Tokens::granted(grant, self.plain_http)?))
     }
 
-    fn issuer(&self) -> Result<Arc<Issuer>, Box<dyn Error>> {
+    fn issuer(&self) -> Result<Arc<Issuer>> {
         let missing = "the bridge was started without its own issuer: restart it";
         Ok(self.issuer.ok_or(missing)?.clone())
     }
 
-    fn assertion(&self, config: &config::Assertion) -> Result<Assertion, Box<dyn Error>> {
+    fn assertion(&self, config: &config::Assertion) -> Result<Assertion> {
         Ok(match config {
             config::Assertion::File(path) => Assertion::File(path.clone()),
             config::Assertion::Issuer { subject, audience } => Assertion::Own {

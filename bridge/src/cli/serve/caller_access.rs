@@ -1,10 +1,11 @@
 //! Creates the [`Access`] of an agent from the configuration.
 
-use std::{collections::BTreeMap, error::Error};
+use std::collections::BTreeMap;
 
 use bridge_protocol::a2a::{AgentCard, SecurityScheme};
 use url::Url;
 
+use super::Result;
 use crate::{
     access::{Access, Certificates, Check, Secrets, TokenCheck},
     auth::{KeySource, TrustedIssuer, Verifier},
@@ -20,7 +21,7 @@ pub(super) fn access(
     agent: &AgentConfig,
     card: &AgentCard,
     extended: Option<&AgentCard>,
-) -> Result<Access, Box<dyn Error>> {
+) -> Result<Access> {
     let name = &agent.name.text;
     let mut checks = BTreeMap::new();
     for (scheme, token) in &agent.access {
@@ -37,11 +38,7 @@ pub(super) fn access(
     Ok(access.map_err(|error| format!("agent {name}: {error}"))?)
 }
 
-fn check(
-    config: &Config,
-    check: &CheckConfig,
-    declared: Option<&SecurityScheme>,
-) -> Result<Check, Box<dyn Error>> {
+fn check(config: &Config, check: &CheckConfig, declared: Option<&SecurityScheme>) -> Result<Check> {
     let mut secrets = Secrets::default();
     for (name, secret) in &check.secrets {
         secrets = secrets.with(name, &secret.get_ref().secret())?;
@@ -68,7 +65,7 @@ fn token(
     config: &Config,
     token: &TokenConfig,
     declared: Option<&SecurityScheme>,
-) -> Result<TokenCheck, Box<dyn Error>> {
+) -> Result<TokenCheck> {
     let issuer = issuer(token, declared)?;
     let keys = keys(config.allow_plain_http, token, declared, &issuer)?;
     let verifier = verifier(TrustedIssuer { issuer, keys }, &token.audience, &token.claims);
@@ -117,7 +114,7 @@ fn keys(
     token: &TokenConfig,
     declared: Option<&SecurityScheme>,
     issuer: &str,
-) -> Result<KeySource, Box<dyn Error>> {
+) -> Result<KeySource> {
     Ok(match (&token.jwks_file, &token.jwks, &token.metadata) {
         (Some(path), _, _) => KeySource::file(path)?,
         (None, Some(HttpUrl(keys)), _) => KeySource::keys(keys.clone(), plain_http)?,

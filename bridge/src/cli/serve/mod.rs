@@ -29,7 +29,7 @@ mod push;
 mod reload;
 pub(super) mod run;
 
-use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bridge_program::{stop_or_end, system::ReloadSignals};
 use tokio::net::TcpListener;
@@ -44,6 +44,7 @@ pub(super) use flags::Serve;
 pub(super) use listeners::ListenError;
 
 use super::{
+    Result,
     admin::{AdminSocket, SOCKET},
     store::StoreChoice,
 };
@@ -63,14 +64,14 @@ pub(super) use run::LeaseLost;
 const LAST: Duration = Duration::from_secs(2);
 
 impl Serve {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Result<()> {
         let runtime = bridge_program::runtime()?;
         let served = runtime.block_on(self.serve());
         runtime.shutdown_timeout(LAST);
         served
     }
 
-    async fn serve(&self) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self) -> Result<()> {
         // This happens before any output that the program runs.
         let hangups = ReloadSignals::listen()?;
         let config = self.config()?;
@@ -160,7 +161,7 @@ fn admin_socket(
 
 /// Returns the error with which `bridge serve` would refuse this configuration. Does everything except listening, and
 /// keeps nothing.
-pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
+pub(super) async fn judge(config: &Config) -> Result<()> {
     addresses::check(config)?;
     StoreChoice::of(config)?;
     let mut config = config.clone();
@@ -182,7 +183,7 @@ async fn agent_factory(
     store: Arc<dyn Store>,
     choice: &StoreChoice,
     tells: bool,
-) -> Result<AgentFactory, Box<dyn Error>> {
+) -> Result<AgentFactory> {
     let channel = Channel::new(
         store.clone(),
         ChannelSettings {
@@ -205,7 +206,7 @@ fn assembled(
     agent_factory: &AgentFactory,
     place: &Addresses,
     grpc: Option<SocketAddr>,
-) -> Result<Host, Box<dyn Error>> {
+) -> Result<Host> {
     let mut host = agent_factory
         .host(config)?
         .connector(agent_factory.channel.clone())
@@ -244,7 +245,7 @@ async fn issuer(
     config: &Config,
     place: &Addresses,
     store: &StoreChoice,
-) -> Result<Option<Arc<Issuer>>, Box<dyn Error>> {
+) -> Result<Option<Arc<Issuer>>> {
     let mut auths = config.agents.iter().filter_map(|agent| agent.auth.as_ref());
     let is_used = auths.any(Auth::needs_issuer) || config.push.is_signed();
     if !is_used && config.issuer == IssuerConfig::default() {

@@ -1,10 +1,8 @@
 //! Creates the settings of push notifications from the configuration.
 
-use std::{
-    error::Error,
-    num::{NonZeroU16, NonZeroU32},
-};
+use std::num::{NonZeroU16, NonZeroU32};
 
+use super::Result;
 use crate::{
     config::{Period, PushConfig},
     host::Host,
@@ -12,13 +10,13 @@ use crate::{
 };
 
 /// Returns the host with push notifications as configured.
-pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, Box<dyn Error>> {
+pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host> {
     let is_on = config.enabled.unwrap_or(true);
     let host = host.push(is_on.then(|| settings(config)).transpose()?);
     Ok(if config.is_signed() { host.signed_push() } else { host })
 }
 
-fn settings(config: &PushConfig) -> Result<PushSettings, Box<dyn Error>> {
+fn settings(config: &PushConfig) -> Result<PushSettings> {
     let mut allowed = AllowedTargets::default();
     allowed.nowhere_else = config.allow_only;
     allowed.plain_http = config.allow_plain_http;

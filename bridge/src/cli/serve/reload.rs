@@ -1,9 +1,7 @@
 //! Reads the configuration again and replaces what is served; on an error nothing changes.
 
-use std::error::Error;
-
 use super::{
-    Serve,
+    Result, Serve,
     addresses::{self, Encryption},
     agent_factory::AgentFactory,
     print,
@@ -38,7 +36,7 @@ impl Reload {
     }
 
     /// Replaces what is served. Everything that can fail is done first, so that an error has no effects.
-    fn replace(&mut self) -> Result<(), Box<dyn Error>> {
+    fn replace(&mut self) -> Result<()> {
         let read = self.flags.config()?;
         addresses::check(&read)?;
         let renewed = addresses::encryption(&read)?;

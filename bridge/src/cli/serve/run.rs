@@ -1,7 +1,6 @@
 //! Serves until a signal arrives.
 
 use std::{
-    error::Error,
     future::pending,
     io,
     sync::{Arc, Mutex},
@@ -17,7 +16,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{addresses::Encryption, reload::Reload};
+use super::{Result, addresses::Encryption, reload::Reload};
 use crate::store::{Store, StoreError};
 use bridge_program::{
     App, Limits, PlainTcp, lock, serve_until, serve_within, system::ReloadSignals,
@@ -69,7 +68,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 pub(super) async fn run_on(
     store: &dyn Store,
     serving: impl Future<Output = io::Result<()>>,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<()> {
     let Some(leases) = store.leases() else {
         return tokio::select! {
             served = serving => Ok(served?),

@@ -136,10 +136,7 @@ impl Printer {
         let is_known = self.turn.told.contains(&key)
             || self.turn.has_made(&key)
             || !self.turn.made.insert(key);
-        match is_known {
-            true => String::new(),
-            false => format!("{}{lines}\n", self.closed()),
-        }
+        if is_known { String::new() } else { format!("{}{lines}\n", self.closed()) }
     }
 }
 
