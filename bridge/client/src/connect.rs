@@ -31,7 +31,7 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Inte
     literal.map_err(|private| failed(private.into()))?;
     let http = connections(base, options).map_err(failed)?;
     let card = card::find(&http, base, options).await?;
-    let known = trusted(&http, &card, base, options).await.map_err(failed)?;
+    let known = Connector { http: &http, base, options }.trusted(&card).await.map_err(failed)?;
     match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
         true => extended(known, base, options).await,
         false => Ok((card, known)),
@@ -41,7 +41,7 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Inte
 /// Chooses the interfaces of an agent whose card is known.
 pub(crate) fn by_card(card: &AgentCard, base: &Url, options: &Options) -> Result<InterfaceSet> {
     let http = connections(base, options);
-    let known = http.and_then(|http| interfaces(&http, card, base, options));
+    let known = http.and_then(|http| Connector { http: &http, base, options }.interfaces(card));
     known.map_err(|fault| failed(fault, base, options))
 }
 
@@ -60,7 +60,7 @@ async fn extended(
         let connected = async {
             let card: AgentCard = agent.ask(&call).await?;
             let http = connections(base, options)?;
-            let interfaces = trusted(&http, &card, base, options).await?;
+            let interfaces = Connector { http: &http, base, options }.trusted(&card).await?;
             Ok::<_, Fault>((card, interfaces))
         };
         connected.await.map_err(|fault| agent.named(fault, &call))
@@ -68,40 +68,85 @@ async fn extended(
     known.make(&call, follow).await
 }
 
-/// Returns the interfaces of a card, once it has passed the check of the options.
-async fn trusted(
-    http: &Connections,
-    card: &AgentCard,
-    base: &Url,
-    options: &Options,
-) -> Result<InterfaceSet, Fault> {
-    if let Some(check) = &options.signatures {
-        check.check(card).await.map_err(Fault::Untrusted)?;
-    }
-    interfaces(http, card, base, options)
+/// What the interfaces of an agent are chosen with: its address, and connections to it.
+struct Connector<'a> {
+    http: &'a Connections,
+    base: &'a Url,
+    options: &'a Options,
 }
 
-/// Returns the interfaces of the card that can be used. An unusable interface is skipped if there is another.
-fn interfaces(
-    http: &Connections,
-    card: &AgentCard,
-    base: &Url,
-    options: &Options,
-) -> Result<InterfaceSet, Fault> {
-    know_extensions(card, options)?;
-    let mut usable = Vec::new();
-    let mut first = None;
-    for choice in negotiation::choices(card, options)? {
-        match agent(http, choice, card, base, options) {
-            Ok(agent) => usable.push(agent),
-            Err(fault) => first = first.or(Some(fault)),
+impl Connector<'_> {
+    /// Returns the interfaces of a card, once it has passed the check of the options.
+    async fn trusted(&self, card: &AgentCard) -> Result<InterfaceSet, Fault> {
+        if let Some(check) = &self.options.signatures {
+            check.check(card).await.map_err(Fault::Untrusted)?;
+        }
+        self.interfaces(card)
+    }
+
+    /// Returns the interfaces of the card that can be used. An unusable interface is skipped if there is another.
+    fn interfaces(&self, card: &AgentCard) -> Result<InterfaceSet, Fault> {
+        know_extensions(card, self.options)?;
+        let mut usable = Vec::new();
+        let mut first = None;
+        for choice in negotiation::choices(card, self.options)? {
+            match self.agent(choice, card) {
+                Ok(agent) => usable.push(agent),
+                Err(fault) => first = first.or(Some(fault)),
+            }
+        }
+        let mut usable = usable.into_iter();
+        match (usable.next(), first) {
+            (Some(agent), _) => Ok(InterfaceSet::new(agent, usable)),
+            (None, Some(fault)) => Err(fault),
+            (None, None) => Err(Fault::Unreachable("the card has no interface".into())),
         }
     }
-    let mut usable = usable.into_iter();
-    match (usable.next(), first) {
-        (Some(agent), _) => Ok(InterfaceSet::new(agent, usable)),
-        (None, Some(fault)) => Err(fault),
-        (None, None) => Err(Fault::Unreachable("the card has no interface".into())),
+
+    fn agent(&self, choice: ChosenInterface<'_>, card: &AgentCard) -> Result<Agent, Fault> {
+        let Self { http, base, options } = *self;
+        let home = if card_url::is_card(base) { &card_url::agent_base(base) } else { base };
+        let url = interface::address(choice.binding, home, &choice.interface.url);
+        let url = url.map_err(Fault::Invalid)?;
+        options.guard().check_literal(&url)?;
+        options.credentials.check(base, &url)?;
+        let credentials = options.credentials.chosen(card)?;
+        let http = match choice.binding {
+            Binding::JsonRpc | Binding::HttpJson if url.origin() == base.origin() => http.clone(),
+            // Whether a proxy is used depends on the server.
+            Binding::JsonRpc | Binding::HttpJson => connections(&url, options)?,
+            Binding::Grpc => {
+                let http = options.tls.add_to_http2(builder(&url, options));
+                let http = http.pool_idle_timeout(HTTP2_IDLE_TIMEOUT).build();
+                http.map_err(|error| Fault::Unreachable(error.to_string()))?.into()
+            }
+        };
+        let transport = match choice.binding {
+            Binding::JsonRpc => Transport::JsonRpc(JsonRpc::new(choice.version.has_paths(card))),
+            Binding::HttpJson => Transport::Rest,
+            #[cfg(feature = "grpc")]
+            Binding::Grpc => Transport::Grpc(grpc::Grpc { meter: options.grpc_meter.clone() }),
+            #[cfg(not(feature = "grpc"))]
+            Binding::Grpc => return Err(Fault::NotInVersion(choice.version.as_str())),
+        };
+        let endpoint = Endpoint {
+            http,
+            url,
+            version: choice.version,
+            limits: options.limits,
+            credentials,
+            extensions: options.extensions.clone(),
+            sequence: Sequence::offered(card, choice.version, &options.extensions),
+        };
+        Ok(Agent {
+            endpoint,
+            binding: choice.binding,
+            tenant: choice.interface.tenant.clone(),
+            streaming: card.capabilities.streaming,
+            retries: options.retries,
+            polls: options.polls,
+            transport,
+        })
     }
 }
 
@@ -112,57 +157,6 @@ fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     let unknown = required.filter(|one| one.required && !options.extensions.contains(&one.uri));
     let uris: Vec<_> = unknown.map(|one| one.uri.clone()).collect();
     if uris.is_empty() { Ok(()) } else { Err(Fault::Extensions(uris)) }
-}
-
-fn agent(
-    http: &Connections,
-    choice: ChosenInterface<'_>,
-    card: &AgentCard,
-    base: &Url,
-    options: &Options,
-) -> Result<Agent, Fault> {
-    let home = if card_url::is_card(base) { &card_url::agent_base(base) } else { base };
-    let url = interface::address(choice.binding, home, &choice.interface.url);
-    let url = url.map_err(Fault::Invalid)?;
-    options.guard().check_literal(&url)?;
-    options.credentials.check(base, &url)?;
-    let credentials = options.credentials.chosen(card)?;
-    let http = match choice.binding {
-        Binding::JsonRpc | Binding::HttpJson if url.origin() == base.origin() => http.clone(),
-        // Whether a proxy is used depends on the server.
-        Binding::JsonRpc | Binding::HttpJson => connections(&url, options)?,
-        Binding::Grpc => {
-            let http = options.tls.add_to_http2(builder(&url, options));
-            let http = http.pool_idle_timeout(HTTP2_IDLE_TIMEOUT).build();
-            http.map_err(|error| Fault::Unreachable(error.to_string()))?.into()
-        }
-    };
-    let transport = match choice.binding {
-        Binding::JsonRpc => Transport::JsonRpc(JsonRpc::new(choice.version.has_paths(card))),
-        Binding::HttpJson => Transport::Rest,
-        #[cfg(feature = "grpc")]
-        Binding::Grpc => Transport::Grpc(grpc::Grpc { meter: options.grpc_meter.clone() }),
-        #[cfg(not(feature = "grpc"))]
-        Binding::Grpc => return Err(Fault::NotInVersion(choice.version.as_str())),
-    };
-    let endpoint = Endpoint {
-        http,
-        url,
-        version: choice.version,
-        limits: options.limits,
-        credentials,
-        extensions: options.extensions.clone(),
-        sequence: Sequence::offered(card, choice.version, &options.extensions),
-    };
-    Ok(Agent {
-        endpoint,
-        binding: choice.binding,
-        tenant: choice.interface.tenant.clone(),
-        streaming: card.capabilities.streaming,
-        retries: options.retries,
-        polls: options.polls,
-        transport,
-    })
 }
 
 /// Prepares connections to an agent. They follow no redirects, because only the card decides where messages go, and use

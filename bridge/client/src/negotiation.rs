@@ -28,10 +28,12 @@ pub(crate) fn choices<'a>(
     let usable = supported(wanted);
     let find = |fits: Fits| {
         let chosen = card.supported_interfaces.iter().filter_map(|interface| {
-            let mut spoken = usable.iter().copied();
-            let (version, binding) =
-                spoken.find(|&(version, binding)| fits(interface, version, binding, wanted))?;
-            Some(ChosenInterface { interface, version, binding })
+            let mut spoken = usable.iter().map(|&(version, binding)| ChosenInterface {
+                interface,
+                version,
+                binding,
+            });
+            spoken.find(|chosen| fits(chosen, wanted))
         });
         chosen.collect::<Vec<_>>()
     };
@@ -46,7 +48,7 @@ pub(crate) fn choices<'a>(
 }
 
 /// Whether an interface can be used in a version and binding.
-type Fits = fn(&AgentInterface, Version, Binding, &Options) -> bool;
+type Fits = fn(&ChosenInterface<'_>, &Options) -> bool;
 
 /// Returns the versions and bindings that client and caller allow, in order of preference.
 fn supported(wanted: &Options) -> Vec<(Version, Binding)> {
@@ -57,12 +59,8 @@ fn supported(wanted: &Options) -> Vec<(Version, Binding)> {
     all.filter(|(version, binding)| carries(*binding, *version) && is_wanted(binding)).collect()
 }
 
-fn supports(
-    interface: &AgentInterface,
-    version: Version,
-    binding: Binding,
-    wanted: &Options,
-) -> bool {
+fn supports(chosen: &ChosenInterface<'_>, wanted: &Options) -> bool {
+    let ChosenInterface { interface, version, binding } = *chosen;
     // Cards had no field for version 0.1 yet, so a caller that requires 0.1 gets any interface.
     let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
     let is_spoken = Version::of(&interface.protocol_version) == Some(version);
@@ -71,12 +69,8 @@ fn supports(
 
 /// Whether the caller requires what the interface does not tell because its version or binding is unknown, or the
 /// version is presumed.
-fn is_as_required(
-    interface: &AgentInterface,
-    version: Version,
-    binding: Binding,
-    wanted: &Options,
-) -> bool {
+fn is_as_required(chosen: &ChosenInterface<'_>, wanted: &Options) -> bool {
+    let ChosenInterface { interface, version, binding } = *chosen;
     let has_version = match Version::of(&interface.protocol_version) {
         // A card has this version by its form only, and agents of 0.3 write such cards too.
         Some(Version::V0_1) => version == Version::V0_3 && wanted.version == Some(version),
