@@ -156,7 +156,7 @@ impl Client {
         self.call(Call::GetExtendedAgentCard(request)).await
     }
 
-    async fn call<T: Answer>(&self, call: Call) -> Result<T> {
+    pub(crate) async fn call<T: Answer>(&self, call: Call) -> Result<T> {
         let ask = |agent: Arc<Agent>, call: Call| async move {
             let answer = agent.ask(&call).await;
             answer.map_err(|fault| agent.named(fault, &call))

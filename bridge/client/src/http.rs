@@ -148,10 +148,7 @@ pub(crate) const LIGHT: usize = 512 << 10;
 
 /// Refuses JSON whose values would take too much memory: a few bytes of text can become many of memory.
 pub(crate) fn check_weight(json: &[u8]) -> Result<(), Fault> {
-    match json.len() > LIGHT && weight::weigh(json) > HEAVIEST {
-        false => Ok(()),
-        true => Err(too_heavy()),
-    }
+    if json.len() > LIGHT && weight::weigh(json) > HEAVIEST { Err(too_heavy()) } else { Ok(()) }
 }
 
 /// Returns the fault of an answer whose values would take too much memory.

@@ -24,8 +24,7 @@ pub(super) struct Fetcher<'a> {
 impl<'a> Fetcher<'a> {
     pub(super) fn new(target: &'a Url, options: &'a DiscoveryOptions) -> Result<Self> {
         if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
-            let target = without_user(target);
-            return Err(DiscoveryError::Scheme(target));
+            return Err(DiscoveryError::Scheme(without_user(target)));
         }
         let builder = reqwest::Client::builder()
             .connect_timeout(options.connect)
@@ -61,14 +60,11 @@ impl<'a> Fetcher<'a> {
             } else if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 return Ok(None);
             } else {
-                let status = status.as_u16();
-                let url = without_user(&url);
+                let (url, status) = (without_user(&url), status.as_u16());
                 return Err(DiscoveryError::Status { url, status });
             }
         }
-        let limit = self.options.redirects;
-        let url = without_user(&url);
-        Err(DiscoveryError::Redirects { url, limit })
+        Err(self.too_many_redirects(&url))
     }
 
     async fn ask(&self, url: &Url) -> Result<Response> {
@@ -83,15 +79,17 @@ impl<'a> Fetcher<'a> {
     }
 
     fn redirected(&self, url: &Url, reply: &Response) -> Result<Url> {
-        let limit = self.options.redirects;
-        let to = redirect_target(reply)
-            .ok_or_else(|| DiscoveryError::Redirects { url: without_user(url), limit })?;
+        let to = redirect_target(reply).ok_or_else(|| self.too_many_redirects(url))?;
         match self.options.allow_elsewhere || is_same_host(url, &to) {
             true => Ok(to),
             false => {
                 Err(DiscoveryError::Elsewhere { url: without_user(url), to: without_user(&to) })
             }
         }
+    }
+
+    fn too_many_redirects(&self, url: &Url) -> DiscoveryError {
+        DiscoveryError::Redirects { url: without_user(url), limit: self.options.redirects }
     }
 
     async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>> {

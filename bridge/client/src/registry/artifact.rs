@@ -86,7 +86,8 @@ fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
 /// Returns the layer that contains the card.
 pub(super) fn card_layer(manifest: &Manifest) -> Result<&Descriptor, String> {
     let layers = &manifest.layers;
-    let tests: [fn(&Descriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];
+    let tests: [fn(&Descriptor) -> bool; 3] =
+        [|layer| layer.media_type == ARTIFACT_TYPE, is_json, is_titled_json];
     for is_card in tests {
         let mut cards = layers.iter().filter(|layer| is_card(layer));
         match (cards.next(), cards.next()) {
@@ -97,10 +98,6 @@ pub(super) fn card_layer(manifest: &Manifest) -> Result<&Descriptor, String> {
     }
     let types: Vec<&str> = layers.iter().map(|layer| layer.media_type.as_str()).collect();
     Err(format!("expected one layer of JSON, found {} of {}", layers.len(), types.join(", ")))
-}
-
-fn is_ours(layer: &Descriptor) -> bool {
-    layer.media_type == ARTIFACT_TYPE
 }
 
 fn is_json(layer: &Descriptor) -> bool {

@@ -47,20 +47,17 @@ impl Refresh {
         let take = |left: usize| left.checked_sub(entry.size);
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => entry,
-            Err(_) => entry.unread(format!(
-                "the cards of the registry take more than {} MiB of memory",
-                MOST >> 20
-            )),
+            Err(_) => {
+                let most = MOST >> 20;
+                let why = format!("the cards of the registry take more than {most} MiB of memory");
+                // Without a digest it will be asked for again.
+                Entry { digest: String::new(), read: Err(why), size: 0, ..entry }
+            }
         }
     }
 }
 
 impl Entry {
-    /// Returns the artifact without its content, which will be asked for again.
-    fn unread(self, why: String) -> Self {
-        Self { digest: String::new(), read: Err(why), size: 0, ..self }
-    }
-
     /// Returns the version named by the tag, or else by the card.
     pub(super) fn version(&self) -> Option<Version> {
         let of_card = || version::of_tag(&self.read.as_ref().ok()?.card.version);

@@ -211,19 +211,16 @@ impl Registry {
 
     /// Returns the `Authorization` header that answers a registry's challenge; `None` if there are no such credentials.
     async fn answer_to(&self, reply: &Response) -> Result<Option<HeaderValue>> {
+        let bearer = |token: &str| sensitive(&format!("Bearer {token}"));
         if let RegistryAuth::Bearer(token) = &self.options.auth {
-            return Ok(sensitive(&format!("Bearer {token}")));
+            return Ok(bearer(token));
         }
         let headers = reply.headers().get_all(WWW_AUTHENTICATE).iter();
-        let asked = challenge::read(headers.filter_map(|header| header.to_str().ok()));
-        match asked {
-            Some(Challenge::Token(url)) => {
-                let token = self.token(url).await?;
-                Ok(sensitive(&format!("Bearer {token}")))
-            }
-            Some(Challenge::Basic) => Ok(self.basic()),
-            None => Ok(None),
-        }
+        Ok(match challenge::read(headers.filter_map(|header| header.to_str().ok())) {
+            Some(Challenge::Token(url)) => bearer(&self.token(url).await?),
+            Some(Challenge::Basic) => self.basic(),
+            None => None,
+        })
     }
 
     /// Returns the header for HTTP Basic, if the credentials are user name and password.

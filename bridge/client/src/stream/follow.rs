@@ -175,7 +175,7 @@ impl Follower {
         let request =
             SubscribeToTaskRequest { tenant, ..SubscribeToTaskRequest::new(task.id.as_str()) };
         self.again = true;
-        self.reported.again();
+        self.reported.again = true;
         self.subscribe(&Call::SubscribeToTask(request), fault).await
     }
 
@@ -184,7 +184,7 @@ impl Follower {
             self.attempt += 1;
             tracing::debug!(agent = %without_user(&self.agent.endpoint.url), %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
-            match open(&self.agent, call, self.reported.last_id()).await {
+            match open(&self.agent, call, self.reported.last_id.as_deref()).await {
                 Ok(items) => return self.resume(items).await,
                 Err(Fault::Timeout(_)) if self.agent.polls.is_some() => {
                     return self.ask_instead(fault);

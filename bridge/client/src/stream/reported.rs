@@ -26,13 +26,13 @@ pub(super) struct ReportedTask {
     messages: RecentSet,
     /// Ids of the events that were reported, as the server assigned them.
     ids: RecentSet,
-    last_id: Option<String>,
+    pub(super) last_id: Option<String>,
     /// The number of the last event, if the agent numbers them.
     number: Option<u64>,
     /// Statuses that were reported and are distinguishable from others.
     statuses: RecentSet,
     /// The stream was resumed, so events may be repeated.
-    again: bool,
+    pub(super) again: bool,
     /// The most memory that the task can take beside what came as a whole task, in bytes.
     grown: usize,
 }
@@ -44,11 +44,6 @@ impl ReportedTask {
         reported.note(&StreamResponse::Task(task));
         reported.before = None;
         reported
-    }
-
-    /// Records that the stream was resumed.
-    pub(super) fn again(&mut self) {
-        self.again = true;
     }
 
     /// Returns the task as far as it was reported.
@@ -64,11 +59,6 @@ impl ReportedTask {
         }
         self.grown = self.task.as_ref().map_or(0, memory);
         self.grown > most
-    }
-
-    /// Returns the id after which the server resumes the stream, if it assigns ids.
-    pub(super) fn last_id(&self) -> Option<&str> {
-        self.last_id.as_deref()
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -278,7 +268,7 @@ mod tests {
             }
         }
         assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
-        assert_eq!(reported.last_id(), Some("t/60000"));
+        assert_eq!(reported.last_id.as_deref(), Some("t/60000"));
     }
 
     #[test]

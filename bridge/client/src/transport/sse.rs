@@ -149,7 +149,6 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
     }
 
     fn too_large(&self) -> Fault {
-        let limit = self.limits.body;
-        Fault::TooLarge(limit)
+        Fault::TooLarge(self.limits.body)
     }
 }

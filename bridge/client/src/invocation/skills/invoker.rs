@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_protocol::{
-    a2a::{CancelTaskRequest, GetTaskRequest},
+    a2a::{CancelTaskRequest, GetTaskRequest, Task},
     dialect::{Call, Version},
 };
 
@@ -109,13 +109,7 @@ impl<'a> Invoker<'a> {
     /// # Errors
     /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has no tasks.
     pub async fn cancel(&self, task_id: &str) -> Result<Outcome> {
-        let request = CancelTaskRequest::new(task_id);
-        match &self.way {
-            AgentTransport::Client(client) => Ok(client.cancel_task(request).await?.into()),
-            AgentTransport::Legacy(legacy) => {
-                legacy.task(self.agent, &Call::CancelTask(request)).await
-            }
-        }
+        self.task(Call::CancelTask(CancelTaskRequest::new(task_id))).await
     }
 
     async fn send(&self, invocation: &Invocation, at_once: bool) -> Result<Outcome> {
@@ -159,7 +153,7 @@ impl<'a> Invoker<'a> {
     async fn poll(&self, task_id: &str) -> Result<Outcome> {
         let (mut pause, mut attempt) = (self.polls.first, 0);
         loop {
-            match self.get(task_id).await {
+            match self.task(Call::GetTask(GetTaskRequest::new(task_id))).await {
                 Ok(outcome) if outcome.state != State::Working => return Ok(outcome),
                 Ok(_) => {
                     tokio::time::sleep(pause).await;
@@ -175,13 +169,11 @@ impl<'a> Invoker<'a> {
         }
     }
 
-    async fn get(&self, task_id: &str) -> Result<Outcome> {
-        let request = GetTaskRequest::new(task_id);
+    /// Makes a call whose answer is a task.
+    async fn task(&self, call: Call) -> Result<Outcome> {
         match &self.way {
-            AgentTransport::Client(client) => Ok(client.get_task(request).await?.into()),
-            AgentTransport::Legacy(legacy) => {
-                legacy.task(self.agent, &Call::GetTask(request)).await
-            }
+            AgentTransport::Client(client) => Ok(client.call::<Task>(call).await?.into()),
+            AgentTransport::Legacy(legacy) => legacy.task(self.agent, &call).await,
         }
     }
 }

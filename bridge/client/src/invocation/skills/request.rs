@@ -65,15 +65,13 @@ impl Invocation {
         let text = self.text.as_deref();
         let message = match self.parameters {
             Some(_) => self.call().to_message(&self.message_id, text),
-            None => self.text_message(),
+            None => {
+                let text = Part::text(text.unwrap_or_default());
+                Message::new(&self.message_id, Role::User, vec![text])
+            }
         };
         let request = self.belonging(message);
         if at_once { request.returning_immediately() } else { request }
-    }
-
-    fn text_message(&self) -> Message {
-        let text = Part::text(self.text.as_deref().unwrap_or_default());
-        Message::new(&self.message_id, Role::User, vec![text])
     }
 
     /// Returns a request with this message, in the task and context of the invocation.

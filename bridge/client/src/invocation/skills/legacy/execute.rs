@@ -28,14 +28,11 @@ pub(super) async fn call(
     let answer = poster.post(EXECUTE_PATH, OPERATION, &request).await?;
     let outcome = Response::read(answer).and_then(|answer| answer.answering(&request.id));
     let outcome = outcome.map_err(|error| poster.named(Fault::Invalid(error), OPERATION))?;
-    let error = match outcome {
-        Ok(result) => return Ok(Outcome::with_result(result)),
-        Err(error) => ExecuteError::from_rpc(error),
-    };
-    match error {
-        ExecuteError::ExecutionFailed(why) => Ok(Outcome::failed(why)),
-        ExecuteError::UnknownSkill(_) => Err(agent.unknown(&invocation.skill_id)),
-        ExecuteError::InvalidParameters(why) => Err(InvocationError::Refused {
+    match outcome.map_err(ExecuteError::from_rpc) {
+        Ok(result) => Ok(Outcome::with_result(result)),
+        Err(ExecuteError::ExecutionFailed(why)) => Ok(Outcome::failed(why)),
+        Err(ExecuteError::UnknownSkill(_)) => Err(agent.unknown(&invocation.skill_id)),
+        Err(ExecuteError::InvalidParameters(why)) => Err(InvocationError::Refused {
             agent: agent.card.name.clone(),
             skill: invocation.skill_id.clone(),
             why,
