@@ -55,10 +55,7 @@ pub enum CallError {
 impl CallError {
     /// Returns whether the agent was found but asks for a credential that was not given, or rejects the given one.
     pub fn wants_credentials(&self) -> bool {
-        match self {
-            Self::Invocation(error) => error.wants_credentials(),
-            Self::Discovery(_) | Self::Credential { .. } => false,
-        }
+        matches!(self, Self::Invocation(error) if error.wants_credentials())
     }
 }
 

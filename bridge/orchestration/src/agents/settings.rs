@@ -40,24 +40,18 @@ impl Default for AgentsSettings {
 impl AgentsSettings {
     /// Returns the address that requests for this URL are sent to.
     pub(super) fn actual_url(&self, url: &Url) -> Url {
-        let mut overrides = self.overrides.iter();
-        let actual_url = overrides.find_map(|site_override| site_override.actual_url(url));
-        actual_url.unwrap_or_else(|| url.clone())
+        self.overrides.iter().find_map(|one| one.actual_url(url)).unwrap_or_else(|| url.clone())
     }
 
     /// Returns the public URL of an address that requests are sent to.
     pub(super) fn public_url(&self, url: &Url) -> Url {
-        let mut overrides = self.overrides.iter();
-        let public_url = overrides.find_map(|site_override| site_override.public_url(url));
-        public_url.unwrap_or_else(|| url.clone())
+        self.overrides.iter().find_map(|one| one.public_url(url)).unwrap_or_else(|| url.clone())
     }
 
     /// Returns whether a target may resolve to a private address: private addresses are allowed, or the operator
     /// configured this target.
     pub(super) fn may_be_private(&self, target: &Url) -> bool {
-        let mut overrides = self.overrides.iter();
-        self.allow_private
-            || overrides.any(|site_override| site_override.public_url(target).is_some())
+        self.allow_private || self.overrides.iter().any(|one| one.public_url(target).is_some())
     }
 
     /// Returns the credentials for this address. Credentials of a site also apply to the address that its override

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_client::{
-    ClientError, Options,
+    ClientError, Fault, Options,
     discovery::{Discovered, Skill},
     invocation::{Invocation, InvocationError, Invoker, Outcome, State},
     new_message_id,
@@ -137,10 +137,9 @@ fn fault(error: InvocationError) -> AttemptError {
 fn may_continue(error: &InvocationError) -> bool {
     match error {
         InvocationError::StillWorking { .. } => true,
-        InvocationError::Agent(error) => matches!(
-            &error.fault,
-            bridge_client::Fault::Timeout(_) | bridge_client::Fault::StreamBroken(_)
-        ),
+        InvocationError::Agent(error) => {
+            matches!(&error.fault, Fault::Timeout(_) | Fault::StreamBroken(_))
+        }
         InvocationError::UnknownSkill { .. }
         | InvocationError::Parameters { .. }
         | InvocationError::Refused { .. }
@@ -153,25 +152,23 @@ fn may_continue(error: &InvocationError) -> bool {
 fn at_the_agent(error: &ClientError) -> AttemptError {
     let why = error.to_string();
     match &error.fault {
-        bridge_client::Fault::Rpc(_)
-        | bridge_client::Fault::Timeout(_)
-        | bridge_client::Fault::Asked(_) => AttemptError::Failed(why),
-        bridge_client::Fault::Unauthenticated { .. }
-        | bridge_client::Fault::Forbidden { .. }
-        | bridge_client::Fault::NoCredentials { .. } => AttemptError::Unauthorized(why),
-        bridge_client::Fault::Unconnected(_)
-        | bridge_client::Fault::Unreachable(_)
-        | bridge_client::Fault::Private { .. }
-        | bridge_client::Fault::Certificate(_)
-        | bridge_client::Fault::TooLarge(_)
-        | bridge_client::Fault::Http { .. }
-        | bridge_client::Fault::Invalid(_)
-        | bridge_client::Fault::Untrusted(_)
-        | bridge_client::Fault::StreamBroken(_)
-        | bridge_client::Fault::NoInterface { .. }
-        | bridge_client::Fault::Extensions(_)
-        | bridge_client::Fault::Elsewhere(_)
-        | bridge_client::Fault::NotInVersion(_) => AttemptError::Unreachable(why),
+        Fault::Rpc(_) | Fault::Timeout(_) | Fault::Asked(_) => AttemptError::Failed(why),
+        Fault::Unauthenticated { .. } | Fault::Forbidden { .. } | Fault::NoCredentials { .. } => {
+            AttemptError::Unauthorized(why)
+        }
+        Fault::Unconnected(_)
+        | Fault::Unreachable(_)
+        | Fault::Private { .. }
+        | Fault::Certificate(_)
+        | Fault::TooLarge(_)
+        | Fault::Http { .. }
+        | Fault::Invalid(_)
+        | Fault::Untrusted(_)
+        | Fault::StreamBroken(_)
+        | Fault::NoInterface { .. }
+        | Fault::Extensions(_)
+        | Fault::Elsewhere(_)
+        | Fault::NotInVersion(_) => AttemptError::Unreachable(why),
     }
 }
 
@@ -236,10 +233,10 @@ async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) ->
 
 /// Returns whether canceling failed because the task had already ended.
 fn has_ended(error: &InvocationError) -> bool {
-    let InvocationError::Agent(error) = error else {
+    let InvocationError::Agent(ClientError { fault: Fault::Rpc(error), .. }) = error else {
         return false;
     };
-    matches!(&error.fault, bridge_client::Fault::Rpc(error) if error.code == ErrorKind::TaskNotCancelable.code())
+    error.code == ErrorKind::TaskNotCancelable.code()
 }
 
 #[cfg(test)]

@@ -19,17 +19,13 @@ pub type AgentMeter = Arc<dyn Fn(&Url, usize) + Send + Sync>;
 /// The limits and credentials of one run. Clones share the pending cancellations.
 #[derive(Clone, Default)]
 pub(super) struct CallContext {
-    options: Options,
-    keys: Vec<Key>,
-    meter: Option<AgentMeter>,
+    pub(super) options: Options,
+    pub(super) keys: Vec<Key>,
+    pub(super) meter: Option<AgentMeter>,
     pub(super) cancellations: PendingCancellations,
 }
 
 impl CallContext {
-    pub(super) fn new(options: Options, keys: Vec<Key>, meter: Option<AgentMeter>) -> Self {
-        Self { options, keys, meter, cancellations: PendingCancellations::default() }
-    }
-
     /// Returns an agent, ready to call its skill.
     pub(super) fn agent(&self, found: Arc<Discovered>, skill: Skill) -> Agent {
         let options = Options {
@@ -41,11 +37,6 @@ impl CallContext {
             ..self.options.clone()
         };
         Agent { found, skill, options, cancellations: self.cancellations.clone() }
-    }
-
-    /// Returns the limits for finding and calling agents.
-    pub(super) fn options(&self) -> &Options {
-        &self.options
     }
 
     /// Returns the credentials for the agent at an address: all that are meant for its server. If the server
@@ -89,7 +80,7 @@ mod tests {
         };
         let credentials: Vec<_> = credentials.iter().map(credential).collect();
         let keyring = Keyring::look_up(&credentials, |_| Some("hunter2"), "".as_ref()).unwrap();
-        CallContext::new(Options::default(), keyring.keys(&[]).unwrap(), None)
+        CallContext { keys: keyring.keys(&[]).unwrap(), ..CallContext::default() }
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Directory {
         // The addresses come from the file's author, not from a peer, so loopback addresses are allowed.
         let options = DiscoveryOptions {
             credentials: self.call_context.shown_to(&listed.url),
-            connect: self.call_context.options().limits.connect,
+            connect: self.call_context.options.limits.connect,
             allow_private: true,
             ..DiscoveryOptions::default()
         };

@@ -16,6 +16,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
+    agent::PendingCancellations,
     call_context::{AgentMeter, CallContext},
     directory::{self, Directory, ListedAddress},
     error::PipelineError,
@@ -32,9 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// Runs a pipeline, once for each request. Several runs may go on at the same time.
 pub struct Engine {
     pipeline: Pipeline,
-    options: Options,
-    keys: Vec<Key>,
-    meter: Option<AgentMeter>,
+    call_context: CallContext,
     /// The registry client, kept between runs so that cached cards are still known when the registry cannot
     /// be reached.
     registry: Mutex<Option<(Url, Arc<Registry>)>>,
@@ -44,19 +43,22 @@ impl Engine {
     /// Returns an engine with these limits for a call to an agent; the pipeline's own limits apply too.
     pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
         let options = Options { limits, ..Options::default() };
-        Self { pipeline, options, keys: Vec::new(), meter: None, registry: Mutex::default() }
+        let call_context = CallContext { options, ..CallContext::default() };
+        Self { pipeline, call_context, registry: Mutex::default() }
     }
 
     /// Sets the credentials for agents and the registry. Each is sent to its own address only.
     #[must_use]
-    pub fn with_keys(self, keys: Vec<Key>) -> Self {
-        Self { keys, ..self }
+    pub fn with_keys(mut self, keys: Vec<Key>) -> Self {
+        self.call_context.keys = keys;
+        self
     }
 
     /// Sets the function that counts what agents send over gRPC.
     #[must_use]
-    pub fn with_meter(self, meter: AgentMeter) -> Self {
-        Self { meter: Some(meter), ..self }
+    pub fn with_meter(mut self, meter: AgentMeter) -> Self {
+        self.call_context.meter = Some(meter);
+        self
     }
 
     /// Returns the pipeline.
@@ -80,9 +82,9 @@ impl Engine {
         participants: &[(String, Url)],
         progress: &P,
     ) -> Result<PipelineResult, PipelineError<P::Error>> {
+        let cancellations = PendingCancellations::default();
         let call_context =
-            CallContext::new(self.options.clone(), self.keys.clone(), self.meter.clone());
-        let cancellations = call_context.cancellations.clone();
+            CallContext { cancellations: cancellations.clone(), ..self.call_context.clone() };
         let directory = self.directory(participants, call_context);
         let directory = directory.map_err(PipelineError::Rejected)?;
         if directory.is_empty() {
@@ -131,7 +133,7 @@ impl Engine {
         if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == url) {
             return Ok(registry.clone());
         }
-        let mut keys = self.keys.iter();
+        let mut keys = self.call_context.keys.iter();
         let key = keys.find(|key| key.url.origin() == url.origin());
         let auth = key.map_or(RegistryAuth::Anonymous, Key::registry_auth);
         let registry = directory::registry(url, auth);

@@ -101,17 +101,7 @@ impl AttemptError {
     /// Returns whether the fault is one of infrastructure: agents or their registry cannot be reached, or
     /// refuse the pipeline's credentials.
     pub(super) fn is_infrastructure(&self) -> bool {
-        match self {
-            Self::LookupFailed(_) | Self::Unauthorized(_) | Self::Unreachable(_) => true,
-            Self::NoAgent(_)
-            | Self::UnresolvedReference { .. }
-            | Self::Parameters(_)
-            | Self::Output(_)
-            | Self::Unknown(_)
-            | Self::Failed(_)
-            | Self::InputRequired(_)
-            | Self::TimedOut(_) => false,
-        }
+        matches!(self, Self::LookupFailed(_) | Self::Unauthorized(_) | Self::Unreachable(_))
     }
 }
 

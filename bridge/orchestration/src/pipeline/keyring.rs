@@ -88,7 +88,10 @@ impl Keyring {
         let mut keys = Vec::new();
         for (index, credential) in credentials.iter().enumerate() {
             let secret = match &credential.secret {
-                SecretSource::Env(name) => of_variable(variable(name), index, name)?,
+                SecretSource::Env(name) => {
+                    let missing = || KeyringError::NoVariable { index, variable: name.clone() };
+                    variable(name).map(Secret::new).ok_or_else(missing)?
+                }
                 SecretSource::File(path) => of_file(&folder.join(path), index)?,
             };
             keys.push((credential.clone(), secret));
@@ -143,11 +146,6 @@ impl Key {
             None => RegistryAuth::Bearer(secret.to_owned()),
         }
     }
-}
-
-fn of_variable(value: Option<&str>, index: usize, name: &str) -> Result<Secret, KeyringError> {
-    let variable = name.to_owned();
-    value.map(Secret::new).ok_or(KeyringError::NoVariable { index, variable })
 }
 
 fn of_file(path: &Path, index: usize) -> Result<Secret, KeyringError> {
