@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use axum::{Router, http::header::CACHE_CONTROL, routing::get};
+use axum::{Router, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bridge_program::{Json, lock};
 use bridge_protocol::{
@@ -16,13 +16,10 @@ use bridge_protocol::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Jwks, PrivateKey, PrivateKeyError};
+use super::{Jwks, PrivateKey, PrivateKeyError, publish::CACHE};
 
 /// The path of the public keys for card signatures, below the bridge's address.
 pub const CARD_KEYS: &str = "/.well-known/agent-card-keys.json";
-
-/// The caching of the keys by clients.
-const CACHE: &str = "public, max-age=3600";
 
 /// The number of cached signatures: one for each card and address.
 const KEPT: usize = 256;
@@ -89,7 +86,7 @@ impl CardSigner {
 /// Returns the router with the public keys, at the path that the signatures name.
 pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
     let keys = signer.jwks();
-    let answer = move || std::future::ready(([(CACHE_CONTROL, CACHE)], Json(keys.clone())));
+    let answer = move || std::future::ready((CACHE, Json(keys.clone())));
     Router::new().route(CARD_KEYS, get(answer))
 }
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use axum::{
-    Router, extract::State, http::header::CACHE_CONTROL, response::IntoResponse, routing::get,
+    Router,
+    extract::State,
+    http::{HeaderName, header::CACHE_CONTROL},
+    routing::get,
 };
 use bridge_program::Json;
 
@@ -17,17 +20,12 @@ const METADATA: &str = "/.well-known/openid-configuration";
 pub(super) const KEYS: &str = "/.well-known/jwks.json";
 
 /// The caching of the keys by clients: much less than the time for which a key is published before it signs.
-const CACHE: &str = "public, max-age=3600";
+pub(super) const CACHE: [(HeaderName, &str); 1] = [(CACHE_CONTROL, "public, max-age=3600")];
 
 /// Returns the router with the issuer's metadata and public keys.
 pub fn router(issuer: Arc<Issuer>) -> Router {
+    type Shared = State<Arc<Issuer>>;
+    let metadata = async |State(issuer): Shared| (CACHE, Json(issuer.metadata()));
+    let keys = async |State(issuer): Shared| (CACHE, Json(issuer.jwks(clock::now())));
     Router::new().route(METADATA, get(metadata)).route(KEYS, get(keys)).with_state(issuer)
-}
-
-async fn metadata(State(issuer): State<Arc<Issuer>>) -> impl IntoResponse {
-    ([(CACHE_CONTROL, CACHE)], Json(issuer.metadata()))
-}
-
-async fn keys(State(issuer): State<Arc<Issuer>>) -> impl IntoResponse {
-    ([(CACHE_CONTROL, CACHE)], Json(issuer.jwks(clock::now())))
 }

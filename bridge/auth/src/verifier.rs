@@ -191,10 +191,7 @@ impl Verifier {
     fn check_claims(&self, claims: &Map<String, Value>) -> Result<(), Refusal> {
         let says = |name: &str| claims.get(name).and_then(Value::as_str);
         let wrong = self.claims.iter().find(|(name, value)| says(name) != Some(value));
-        match wrong {
-            None => Ok(()),
-            Some((name, _)) => Err(Refusal::Claim(name.clone())),
-        }
+        wrong.map_or(Ok(()), |(name, _)| Err(Refusal::Claim(name.clone())))
     }
 }
 
