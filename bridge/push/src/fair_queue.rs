@@ -264,10 +264,8 @@ impl<G> FairQueue<G> {
     fn hold(&mut self, number: u64, request: SlotRequest) {
         let is_again = request.is_again;
         self.all.add(is_again);
-        let host = self.hosts.entry(request.host.clone()).or_default();
-        host.add(is_again);
-        let caller = self.callers.entry(request.caller.clone()).or_default();
-        caller.add(is_again);
+        self.hosts.entry(request.host.clone()).or_default().add(is_again);
+        self.callers.entry(request.caller.clone()).or_default().add(is_again);
         let held = SlotHolder { request, is_late: false, is_yielding: false };
         self.held.insert(number, held);
     }

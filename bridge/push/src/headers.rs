@@ -58,11 +58,16 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain)
 }
 
-fn secret(text: &str, limit: usize) -> Result<HeaderValue, FieldError> {
-    if text.len() > limit {
-        let found = format!("{} bytes", text.len());
-        return Err(FieldError::new(format!("at most {limit} bytes"), found));
+/// Checks the size of a text in bytes.
+pub(super) fn check_size(size: usize, limit: usize) -> Result<(), FieldError> {
+    match size > limit {
+        true => Err(FieldError::new(format!("at most {limit} bytes"), format!("{size} bytes"))),
+        false => Ok(()),
     }
+}
+
+fn secret(text: &str, limit: usize) -> Result<HeaderValue, FieldError> {
+    check_size(text.len(), limit)?;
     let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let value = HeaderValue::from_str(text).ok().filter(|_| is_visible);
     let mut value = value.ok_or_else(|| FieldError::new("visible ASCII characters", "others"))?;

@@ -50,14 +50,11 @@ impl Setting {
         version: Version,
         settings: &PushSettings,
     ) -> Result<Self, FieldError> {
-        check_id(config.id.as_deref()).map_err(|error| error.inside("id"))?;
+        check_id(config.id.as_deref().unwrap_or_default()).map_err(|error| error.inside("id"))?;
         target::check(&config.url, &settings.allowed).map_err(|error| error.inside("url"))?;
         headers::of(&config)?;
         let size = serde_json::to_vec(&config).map_or(usize::MAX, |bytes| bytes.len());
-        if size > LIMIT {
-            let found = format!("{size} bytes");
-            return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
-        }
+        headers::check_size(size, LIMIT)?;
         config.id = config.id.filter(|id| !id.is_empty());
         Ok(Self { version, config })
     }
@@ -73,12 +70,6 @@ impl Setting {
         self
     }
 
-    /// Sets the id, unless the setting has one.
-    pub(super) fn or_with_id(mut self, id: impl FnOnce() -> String) -> Self {
-        self.config.id.get_or_insert_with(id);
-        self
-    }
-
     /// Returns the webhook's host, as `HOST:PORT`.
     pub(super) fn host(&self) -> String {
         let url = Url::parse(&self.config.url);
@@ -91,16 +82,11 @@ impl Setting {
     }
 }
 
-fn check_id(id: Option<&str>) -> Result<(), FieldError> {
-    match id {
-        Some(id) if id.len() > ID_LIMIT => {
-            let found = format!("{} bytes", id.len());
-            Err(FieldError::new(format!("at most {ID_LIMIT} bytes"), found))
-        }
-        Some(id) if id.chars().any(char::is_control) => {
-            Err(FieldError::new("an id without control characters", "one with them"))
-        }
-        Some(_) | None => Ok(()),
+fn check_id(id: &str) -> Result<(), FieldError> {
+    headers::check_size(id.len(), ID_LIMIT)?;
+    match id.contains(char::is_control) {
+        true => Err(FieldError::new("an id without control characters", "one with them")),
+        false => Ok(()),
     }
 }
 

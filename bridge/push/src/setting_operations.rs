@@ -81,11 +81,13 @@ impl Push {
         seen: Seq,
     ) -> Result<(), PushError> {
         let _alone = self.changing(&head.task).lock().await;
-        let CheckedSetting(setting) = checked;
-        let setting = match setting.version {
-            Version::V1_0 => setting.or_with_id(|| id_of(message_id)),
-            Version::V0_3 | Version::V0_1 => setting,
-        };
+        let CheckedSetting(mut setting) = checked;
+        if setting.version == Version::V1_0 {
+            setting.config.id.get_or_insert_with(|| {
+                let hash = format!("{:x}", Sha256::digest(message_id));
+                hash[..32].to_owned()
+            });
+        }
         let setting = setting.of_task(&head.task);
         let key = SettingKey::new(&head.owner, &head.task, setting.id());
         let known = self.0.repository.setting(&key).await?;
@@ -205,10 +207,7 @@ impl Push {
         let removed = self.0.repository.remove(&key).await;
         self.restore_on_error(&key, before, removed).await
     }
-}
 
-/// Deletes the settings of a task that is deleted.
-impl Push {
     /// Returns which of these tasks have settings, in the order of the tasks.
     ///
     /// # Errors
@@ -227,10 +226,4 @@ impl Push {
         }
         Ok(())
     }
-}
-
-/// Derives the id of a setting that came with this message without an id of its own.
-fn id_of(message_id: &str) -> String {
-    let hash = format!("{:x}", Sha256::digest(message_id));
-    hash[..32].to_owned()
 }

@@ -6,7 +6,10 @@ use std::net::IpAddr;
 use bridge_protocol::wire::FieldError;
 use url::{Host, Url};
 
-use super::allowed_targets::{AllowedTargets, is_local};
+use super::{
+    allowed_targets::{AllowedTargets, is_local},
+    headers::check_size,
+};
 
 /// The longest URL, in bytes.
 const LIMIT: usize = 2_048;
@@ -19,10 +22,7 @@ const HOST: &str = "a host on the public internet, or one that the bridge's oper
 /// # Errors
 /// If it is not a valid or allowed URL. The error repeats no more of the URL than its scheme and host.
 pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldError> {
-    if text.len() > LIMIT {
-        let found = format!("{} bytes", text.len());
-        return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
-    }
+    check_size(text.len(), LIMIT)?;
     // The parser would omit these characters, but the setting is shown as it was sent.
     if text.contains(char::is_control) {
         let expected = "a URL without control characters";

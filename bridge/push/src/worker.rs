@@ -237,13 +237,11 @@ impl Worker {
         if let Lease::Elsewhere(_) = held? {
             return Ok(false);
         }
-        Ok(match setting? {
-            Some(setting) => {
-                self.setting = setting;
-                true
-            }
-            None => false,
-        })
+        let Some(setting) = setting? else {
+            return Ok(false);
+        };
+        self.setting = setting;
+        Ok(true)
     }
 
     /// Returns the next event in the log with a slot for its delivery.
