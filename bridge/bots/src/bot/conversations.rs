@@ -54,6 +54,8 @@ pub enum ContinueError {
     Store(StoreError),
 }
 
+type Result<T, E = ContinueError> = std::result::Result<T, E>;
+
 impl std::fmt::Debug for Conversations {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Conversations").field(&self.0.settings.name).finish()
@@ -73,7 +75,7 @@ impl Conversations {
         &self,
         reference: &ConversationReference,
         talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
-    ) -> Result<(), ContinueError> {
+    ) -> Result<()> {
         self.speak(reference, "ContinueConversation", talk).await
     }
 
@@ -88,7 +90,7 @@ impl Conversations {
         caller: &Caller,
         context: Option<String>,
         talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
-    ) -> Result<ConversationReference, ContinueError> {
+    ) -> Result<ConversationReference> {
         let (store, agent) = (&*self.0.store, &self.0.settings.name);
         let context = context.unwrap_or_else(clock::new_id);
         let head = create_task(store, agent, caller, context, None).await.map_err(unread)?;
@@ -106,7 +108,7 @@ impl Conversations {
         reference: &ConversationReference,
         name: &str,
         talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
-    ) -> Result<(), ContinueError> {
+    ) -> Result<()> {
         let (head, handle) = self.open(reference).await?;
         let input = self.turn_input(reference, name).await?;
         let (turn, mut log_writer) =
@@ -127,10 +129,7 @@ impl Conversations {
     }
 
     /// Returns the task of a reference if it is still open.
-    async fn open(
-        &self,
-        reference: &ConversationReference,
-    ) -> Result<(Arc<Head>, TaskHandle), ContinueError> {
+    async fn open(&self, reference: &ConversationReference) -> Result<(Arc<Head>, TaskHandle)> {
         let ConversationReference { caller, task } = reference;
         let store = &self.0.store;
         let head = store.head(caller, task).await.map_err(unread)?;
@@ -144,11 +143,7 @@ impl Conversations {
         Ok((head, handle))
     }
 
-    async fn turn_input(
-        &self,
-        reference: &ConversationReference,
-        name: &str,
-    ) -> Result<TurnInput, ContinueError> {
+    async fn turn_input(&self, reference: &ConversationReference, name: &str) -> Result<TurnInput> {
         let ConversationReference { caller, task } = reference;
         let task = self.0.store.task(caller, task).await.map_err(unread)?.task;
         let place = self.0.translation_context(&task, caller, clock::new_id());
@@ -164,7 +159,7 @@ impl Conversations {
         })
     }
 
-    async fn fail(&self, reference: &ConversationReference) -> Result<(), ContinueError> {
+    async fn fail(&self, reference: &ConversationReference) -> Result<()> {
         let (_, handle) = self.open(reference).await?;
         let id = format!("{}.failed", reference.task);
         let text = "The agent could not begin this conversation.";

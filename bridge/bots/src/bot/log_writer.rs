@@ -77,14 +77,11 @@ impl LogWriter {
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_unsent() {
             let received = self.queue.recv_many(batch, QUEUE_CAPACITY);
-            let received = timeout(self.flush_delay, received).await;
-            match received {
-                Ok(count) => return count,
-                Err(_) => {
-                    self.handle(Input::Lull);
-                    self.log().await;
-                }
+            if let Ok(count) = timeout(self.flush_delay, received).await {
+                return count;
             }
+            self.handle(Input::Lull);
+            self.log().await;
         }
         self.queue.recv_many(batch, QUEUE_CAPACITY).await
     }

@@ -1,8 +1,9 @@
 //! Error responses to bots.
 
 use axum::{
+    Extension,
     http::{
-        HeaderValue, StatusCode,
+        StatusCode,
         header::{RETRY_AFTER, WWW_AUTHENTICATE},
     },
     response::{IntoResponse, Response},
@@ -17,7 +18,7 @@ use crate::{
 
 /// `Retry-After` in seconds if a token could not be checked. The keys of a failing issuer are not requested more
 /// often.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+const RETRY_AFTER_SECONDS: &str = "5";
 
 /// Marks responses to requests with a wrong secret or token.
 #[derive(Clone, Copy, Debug)]
@@ -32,20 +33,15 @@ impl IntoResponse for ConnectorError {
         }
         let (status, code) = status(&self);
         let error = json!({"error": {"code": code, "message": self.to_string()}});
-        let mut response = (status, Json(error)).into_response();
         let is_wrong_credential =
             matches!(self, Self::UnknownAddress | Self::Access(AdmissionError::Unauthenticated(_)));
-        if is_wrong_credential {
-            response.extensions_mut().insert(WrongCredential);
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            let scheme = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-        }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
-        }
-        response
+        let mark = is_wrong_credential.then_some(Extension(WrongCredential));
+        let header = match status {
+            StatusCode::UNAUTHORIZED => Some([(WWW_AUTHENTICATE, "Bearer")]),
+            StatusCode::SERVICE_UNAVAILABLE => Some([(RETRY_AFTER, RETRY_AFTER_SECONDS)]),
+            _ => None,
+        };
+        (status, mark, header, Json(error)).into_response()
     }
 }
 

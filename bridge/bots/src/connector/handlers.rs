@@ -69,17 +69,8 @@ pub(super) async fn delete(BotRequest { session, path }: BotRequest) -> Result<(
     session.delete(&task, &path.activity).await
 }
 
-/// Adds a reaction to a message.
-pub(super) async fn react(bot_request: BotRequest) -> Result {
-    put_reaction(bot_request, "reactionsAdded").await
-}
-
-/// Removes a reaction from a message.
-pub(super) async fn take_back(bot_request: BotRequest) -> Result {
-    put_reaction(bot_request, "reactionsRemoved").await
-}
-
-async fn put_reaction(BotRequest { session, path }: BotRequest, how: &str) -> Result {
+/// Posts a change of the reactions to a message: `how` is the field that lists it.
+pub(super) async fn react(how: &str, BotRequest { session, path }: BotRequest) -> Result {
     let mut activity = json!({"type": "messageReaction", "replyToId": path.activity});
     activity[how] = json!([{"type": path.reaction}]);
     let task = session.task(&path.conversation, path.answered()).await?;

@@ -64,7 +64,8 @@ fn versioned(base: &str) -> Router<Channel> {
     let below = |path: &str| format!("{base}{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
     let say = post(handlers::say);
-    let reactions = put(handlers::react).delete(handlers::take_back);
+    let reactions = put(async |request| handlers::react("reactionsAdded", request).await)
+        .delete(async |request| handlers::react("reactionsRemoved", request).await);
     let routes = [
         (below("/conversations"), get(handlers::conversations).post(handlers::begin)),
         (one("/activities"), say.clone()),

@@ -92,10 +92,7 @@ impl ConnectorSession {
         let task = match self.bot.settings.conversation {
             ConversationScope::Task => self.head(conversation).await?,
             ConversationScope::Context if !self.is_context(conversation) => None,
-            ConversationScope::Context => match self.answered(answered).await? {
-                Some(head) => Some(head),
-                None => self.current_task().await?,
-            },
+            ConversationScope::Context => self.answered_or_current(answered).await?,
         };
         task.ok_or_else(|| ConnectorError::Conversation { conversation: conversation.to_owned() })
     }
@@ -162,19 +159,16 @@ impl ConnectorSession {
         *head.agent == *self.scope.agent && *head.context_id == *self.scope.context
     }
 
-    /// Returns the task of an activity.
-    pub(super) async fn answered(
+    /// Returns the task of the activity, or else the one of this scope whose turn runs, or else the newest one.
+    pub(super) async fn answered_or_current(
         &self,
         activity: Option<&str>,
     ) -> Result<Option<Arc<Head>>, StoreError> {
-        match activity.and_then(ids::task_of) {
-            Some(task) => self.head(task).await,
-            None => Ok(None),
+        if let Some(task) = activity.and_then(ids::task_of)
+            && let Some(head) = self.head(task).await?
+        {
+            return Ok(Some(head));
         }
-    }
-
-    /// Returns the task of this scope whose turn runs, or else the newest one.
-    pub(super) async fn current_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
         let CurrentTasks { running, newest } = self.current_tasks().await?;
         Ok(running.or(newest))
     }

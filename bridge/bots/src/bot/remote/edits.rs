@@ -45,10 +45,7 @@ impl ConnectorSession {
         if self.bot.settings.conversation != ConversationScope::Context || !self.is_over(own) {
             return Ok(own.clone());
         }
-        let place = match self.answered(answered).await? {
-            Some(head) => Some(head),
-            None => self.current_task().await?,
-        };
+        let place = self.answered_or_current(answered).await?;
         Ok(place.filter(|place| has_begun(place)).unwrap_or_else(|| own.clone()))
     }
 

@@ -196,12 +196,11 @@ fn updates_outside_turn(
     let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
     let machine = Translation::new(place.clone(), silent_end).with_task_ids();
     let mut machine = machine.with_artifacts(artifacts);
-    let mut updates = Vec::new();
     // A new translation accepts everything.
     let _ = machine.handle(Input::Activity(activity.clone()));
-    updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
-    let has_status = updates.iter().any(log_writer::is_status);
-    if has_status {
+    let outputs = std::iter::from_fn(|| machine.poll());
+    let mut updates: Vec<Update> = outputs.filter_map(log_writer::update).collect();
+    if updates.iter().any(log_writer::is_status) {
         let _ = machine.handle(Input::TurnEnded);
         updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
     }

@@ -91,10 +91,7 @@ impl ResponseReader<'_> {
         };
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
-            return match self.expects_replies {
-                true => Err(CallError::Unexpected(error)),
-                false => Ok(()),
-            };
+            return if self.expects_replies { Err(CallError::Unexpected(error)) } else { Ok(()) };
         };
         self.deliver_all(replies).await
     }

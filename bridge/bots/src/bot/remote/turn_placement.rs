@@ -231,11 +231,7 @@ impl ConnectorSession {
     }
 
     /// Returns the id of an activity of this call that is logged in the task.
-    pub(super) async fn posted_before(
-        &self,
-        task: &str,
-        key: &CallKey,
-    ) -> Result<Option<String>, StoreError> {
+    pub(super) async fn posted_before(&self, task: &str, key: &CallKey) -> Result<Option<String>> {
         let found = self.channel.store.task(&self.scope.caller, task).await?;
         Ok(said_with(&found.task, &key.to_string()))
     }
