@@ -86,6 +86,19 @@ fn fault(status: &Status, limit: usize) -> Fault {
         Code::Unavailable | Code::Cancelled => Fault::StreamBroken(explanation),
         // The decoder's status for a message that is too long.
         Code::OutOfRange => Fault::TooLarge(limit),
-        code => Fault::Rpc(status::error(code.into(), status.message(), status.details())),
+        code @ (Code::Ok
+        | Code::Unknown
+        | Code::InvalidArgument
+        | Code::DeadlineExceeded
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::DataLoss) => {
+            Fault::Rpc(status::error(code.into(), status.message(), status.details()))
+        }
     }
 }
