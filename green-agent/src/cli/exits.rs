@@ -36,6 +36,7 @@ pub(super) fn of_log_error(error: &RunLogError) -> Exit {
         RunLogError::NoScenario(_) | RunLogError::Changed(_) | RunLogError::NoTrial { .. } => {
             Exit::Unreadable
         }
+        RunLogError::Begun(_) => Exit::Usage,
         RunLogError::Folder { .. } => Exit::Infrastructure,
     }
 }

@@ -126,7 +126,7 @@ impl FileStore {
         let reserving = self.reserving.lock().await;
         self.check(head, size).await?;
         // The list is written first: a file whose writing is interrupted counts against the limit, but is not found.
-        let index = RecordKey::new(OF_TASK, &head.task, &id);
+        let index = RecordKey::new(OF_TASK, &*head.task, &id);
         self.put(&index, size.to_string().into_bytes()).await?;
         drop(reserving);
         for (view, bytes) in &upload.views {
