@@ -240,7 +240,7 @@ mod tests {
                 "[store]\nplace = 'redis'",
                 "store: expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found \"redis\"",
             ),
-            ("[store]\nids = 1", "unknown field `ids`"),
+            ("[store]\nids = 1", "store.ids: unknown key; known here: "),
             ("store = 1", "expected memory, sled:FOLDER, postgres://USER@HOST/DATABASE or a table"),
         ] {
             let error = of(wrong).unwrap_err().to_string();

@@ -246,7 +246,7 @@ mod tests {
                 "hosts = ['b.example:80']",
                 "1:9: hosts: expected a host name without a port, such as agents.example.com, found \"b.example:80\"",
             ),
-            ("a = 1\n", "1:1: a: unknown field `a`"),
+            ("a = 1\n", "1:1: a: unknown key; known here: admin, agents, "),
             (
                 "[[agents]]\nname = 'a b'",
                 "2:8: agents[0].name: expected letters, digits, - and _, found \"a b\"",

@@ -51,9 +51,16 @@ pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// The file is not TOML, has an unknown or missing key, or a value of the wrong type.
+    /// The file is not TOML, lacks a key, or has a value of the wrong type.
     #[error("{0}")]
     Rejected(String),
+    /// A key is not known at its place.
+    #[error("unknown key; {}", suggestion(nearest.as_deref(), known))]
+    UnknownKey {
+        nearest: Option<String>,
+        /// Every key that is known there.
+        known: String,
+    },
     /// There is no agent.
     #[error("expected at least one agent: add [[agents]] with name and bot, or name and builtin")]
     NoAgent,
@@ -112,4 +119,11 @@ pub enum Problem {
         "expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}: others can read this file; or run chmod 600 on it"
     )]
     NotPrivate,
+}
+
+fn suggestion(nearest: Option<&str>, known: &str) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!("known here: {known}"),
+    }
 }

@@ -22,6 +22,7 @@ mod schema;
 mod secret;
 mod store;
 mod top;
+mod unknown_keys;
 mod value;
 
 pub(crate) use agent::value_name;

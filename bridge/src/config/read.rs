@@ -13,6 +13,7 @@ use super::{
     check::{Found, check, find_secrets},
     locate::{key, lines_of, position},
     secret::SecretSources,
+    unknown_keys::unknown_keys,
 };
 use crate::auth::not_private;
 
@@ -77,17 +78,24 @@ fn parse_changed(
 /// All that is no configuration. The reader stops at the first mistake, so its lines are emptied and the rest is read
 /// again, for as long as that is TOML. What is missing then may have stood in these lines.
 fn rejections(text: &str, first: toml::de::Error) -> Found {
-    let mut found = vec![rejected(&first)];
-    let (mut rest, mut last) = (text.to_owned(), first);
+    let unknown = unknown_keys(text);
+    let is_known = |error: &toml::de::Error| {
+        let at = |key: &(usize, Problem)| error.span().is_some_and(|span| span.start == key.0);
+        let is_of_key = error.message().starts_with("unknown field");
+        is_of_key && !unknown.is_empty() || unknown.iter().any(at)
+    };
+    let (mut rest, mut last) = (text.to_owned(), first.clone());
+    let mut found = vec![first];
     while let Some(emptied) = without(&rest, &last)
         && let Err(next) = toml::from_str::<Config>(&emptied)
         && !next.message().starts_with("missing field")
         && DeTable::parse(&emptied).is_ok()
     {
-        found.push(rejected(&next));
+        found.push(next.clone());
         (rest, last) = (emptied, next);
     }
-    found
+    let others: Found = found.iter().filter(|error| !is_known(error)).map(rejected).collect();
+    [unknown, others].concat()
 }
 
 fn rejected(error: &toml::de::Error) -> (usize, Problem) {
