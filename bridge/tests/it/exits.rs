@@ -171,7 +171,7 @@ async fn a_folder_that_cannot_be_made_is_named_with_advice() {
     let arguments = ["--listen", "127.0.0.1:0", "--store", "sled:/sys/bridge-data"];
     let words = "making /sys/bridge-data (name a folder in which the bridge's user may write): ";
     ends(&arguments, 4, words).await;
-    command_ends(&["init", "/sys/agent"], 1, "cannot make the folder /sys/agent: ").await;
+    command_ends(&["init", "/sys/agent"], 4, "cannot make the folder /sys/agent: ").await;
 }
 
 /// A small limit of memory stands for a limit of threads, which root does not have. The stacks are so large that there is
