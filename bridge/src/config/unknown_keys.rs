@@ -5,8 +5,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Problem, check::Found, schema::schema};
 
-/// The most letters that a suggested key differs in: one, and another one for each four.
-const LETTERS: usize = 4;
+/// The least similarity of a suggested key, from 0 to 1.
+const ALIKE: f32 = 0.6;
 
 /// Returns the keys that the schema has not at their place; none if the text is not TOML.
 pub(super) fn unknown_keys(text: &str) -> Found {
@@ -80,9 +80,7 @@ impl<'s> Search<'s> {
 fn unknown(name: &str, mut known: Vec<&str>) -> Problem {
     known.sort_unstable();
     known.dedup();
-    let distance = |known: &&str| strsim::damerau_levenshtein(name, known);
-    let nearest = known.iter().copied().min_by_key(distance);
-    let nearest = nearest.filter(|nearest| distance(nearest) <= 1 + nearest.len() / LETTERS);
+    let nearest = similar::get_close_matches(name, &known, 1, ALIKE).first().copied();
     Problem::UnknownKey { nearest: nearest.map(str::to_owned), known: known.join(", ") }
 }
 
