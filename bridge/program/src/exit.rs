@@ -11,7 +11,7 @@
 //! If several apply, 4 takes precedence over 3, 3 over 1, and 1 over 0: work that could not be carried out says
 //! nothing about the agents, and must not look as if it did.
 
-use std::fmt::Display;
+use std::{error::Error, fmt::Display};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,20 @@ impl TryFrom<u8> for Exit {
             other => Err(format!("expected an exit code from 0 to 4, found {other}")),
         }
     }
+}
+
+/// An error with the exit code of the command that it ends.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    why: Box<dyn Error>,
+}
+
+/// Gives an error this exit code.
+pub fn failure<E: Into<Box<dyn Error>>>(exit: Exit) -> impl Fn(E) -> Failure {
+    move |why| Failure { exit, why: why.into() }
 }
 
 /// Ends a command at an error.

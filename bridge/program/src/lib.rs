@@ -18,7 +18,7 @@
 //! - [`is_invalid_http`]: tells an answer that is no HTTP from a connection that broke
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
-//! - [`Exit`]: the exit codes
+//! - [`Exit`], [`Failure`]: the exit codes, and an error that has one
 //! - [`shell_word`]: writes a path as shells read it
 //! - [`terminal`]: prints text and escapes control characters in it
 
@@ -42,7 +42,7 @@ pub mod supervisor;
 pub mod system;
 pub mod terminal;
 
-pub use exit::{Exit, OrExit};
+pub use exit::{Exit, Failure, OrExit, failure};
 pub use header_flag::header_and_variable;
 pub use invalid_http::is_invalid_http;
 pub use json::Json;

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use bridge_client::{TlsFileError, discovery::DiscoveryError, registry::RegistryError};
 use bridge_program::Exit;
+pub(super) use bridge_program::{Failure, failure};
 
 use super::{
     admin::AdminClientError, card_file::CardFileError, chat::credentials::CredentialArgsError,
@@ -15,19 +16,6 @@ use crate::{
     host::HostError,
     store::StoreError,
 };
-
-/// An error with the exit code of the command that it ends.
-#[derive(Debug, thiserror::Error)]
-#[error("{why}")]
-pub(super) struct Failure {
-    pub(super) exit: Exit,
-    why: Box<dyn Error>,
-}
-
-/// Gives an error this exit code.
-pub(super) fn failure<E: Into<Box<dyn Error>>>(exit: Exit) -> impl Fn(E) -> Failure {
-    move |why| Failure { exit, why: why.into() }
-}
 
 /// Returns the exit code for an error, as listed in docs/reference/exit-codes.md.
 pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {

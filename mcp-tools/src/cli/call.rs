@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use bridge_program::{Exit, outln};
+use bridge_program::{Exit, Failure, failure, outln};
 use clap::Args;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::{mistake::Mistake, target::Target};
+use super::target::Target;
 
 /// Call a tool and print its result as JSON
 #[derive(Debug, Args)]
@@ -35,11 +35,11 @@ impl Call {
         })
     }
 
-    fn arguments(&self) -> Result<JsonObject, Mistake> {
+    fn arguments(&self) -> Result<JsonObject, Failure> {
         let mut arguments = JsonObject::new();
         for (name, value) in &self.arguments {
             if arguments.insert(name.clone(), value.clone()).is_some() {
-                return Err(Mistake::usage(format!("the argument {name} is given twice")));
+                return Err(failure(Exit::Usage)(format!("the argument {name} is given twice")));
             }
         }
         Ok(arguments)

@@ -3,7 +3,6 @@
 
 mod call;
 mod list;
-mod mistake;
 mod relay;
 mod serve;
 mod target;
@@ -11,13 +10,11 @@ mod target;
 use std::{error::Error, process::ExitCode};
 
 use bridge_program::{
-    Exit, errln,
+    Exit, Failure, errln,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
 use tracing::Level;
-
-use mistake::Mistake;
 
 /// Serve tools and environments over MCP, and call tools of MCP servers
 #[derive(Debug, Parser)]
@@ -61,7 +58,7 @@ pub fn main() -> ExitCode {
     let _log = log::init("mcp-tools", cli.log_format, Level::ERROR);
     let done = run(&cli.command).unwrap_or_else(|error| {
         errln!("error: {error}");
-        Mistake::exit_of(&*error)
+        error.downcast_ref().map_or(Exit::Infrastructure, |failure: &Failure| failure.exit)
     });
     done.into()
 }

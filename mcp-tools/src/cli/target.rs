@@ -2,11 +2,10 @@
 
 use std::{env, error::Error};
 
-use bridge_program::header_and_variable;
+use bridge_program::{Exit, Failure, failure, header_and_variable};
 use clap::Args;
 use url::Url;
 
-use super::mistake::Mistake;
 use crate::{
     allow_list::AllowList,
     client::{ConnectError, Connection, Options},
@@ -81,7 +80,7 @@ impl Target {
 }
 
 /// Returns the details of a server over HTTP, with the token and the headers from environment variables.
-pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails, Mistake> {
+pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails, Failure> {
     let mut details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
     if let Some(token) = token() {
         details = details.with_bearer(&token);
@@ -94,9 +93,9 @@ pub(super) fn over_http(url: &Url, named: &Headers) -> Result<ConnectionDetails,
     Ok(details)
 }
 
-fn read_variable(flag: &str, name: &str) -> Result<Secret, Mistake> {
+fn read_variable(flag: &str, name: &str) -> Result<Secret, Failure> {
     let value = env::var(name);
-    let value = value.map_err(|_| Mistake::usage(format!("{flag}: {name} is not set")))?;
+    let value = value.map_err(|_| failure(Exit::Usage)(format!("{flag}: {name} is not set")))?;
     Ok(Secret::new(value))
 }
 
@@ -104,11 +103,13 @@ fn read_variable(flag: &str, name: &str) -> Result<Secret, Mistake> {
 pub(super) fn program(
     line: &str,
     pass_env: &[String],
-) -> Result<(ConnectionDetails, AllowList), Mistake> {
+) -> Result<(ConnectionDetails, AllowList), Failure> {
     let mut words = shlex::split(line).unwrap_or_default().into_iter();
     let command = words.next();
     let command = command.ok_or_else(|| {
-        Mistake::usage("--command: expected a program and its arguments, as a shell reads them")
+        failure(Exit::Usage)(
+            "--command: expected a program and its arguments, as a shell reads them",
+        )
     })?;
     let mut allowed = AllowList::default();
     allowed.commands.insert(command.clone());

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_program::{Exit, OrExit as _};
+use bridge_program::{Exit, Failure, OrExit as _, failure};
 use clap::Args;
 use mcp_tools::{
     allow_list::AllowList,
@@ -52,38 +52,18 @@ pub(super) struct AgentFlags {
     mcp_details: Option<PathBuf>,
 }
 
-/// A mistake in the flags.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FlagError {
-    /// A value on the command line is wrong.
-    #[error("{0}")]
-    Value(String),
-    /// A file that the command line names cannot be read, or has something else than is expected.
-    #[error("{0}")]
-    File(String),
-}
-
-impl FlagError {
-    pub(super) fn exit(&self) -> Exit {
-        match self {
-            Self::Value(_) => Exit::Usage,
-            Self::File(_) => Exit::Unreadable,
-        }
-    }
-}
-
 impl AgentFlags {
     /// Creates the agent, or prints the error in its flags and returns the exit code.
     pub(super) fn agent(&self) -> Result<PurpleAgent, Exit> {
-        self.read().or_else(|error| Err(&error).or_exit(error.exit()))
+        self.read().or_else(|error| Err(&error).or_exit(error.exit))
     }
 
-    fn read(&self) -> Result<PurpleAgent, FlagError> {
+    fn read(&self) -> Result<PurpleAgent, Failure> {
         let settings = self.policy_settings()?;
         let name = self.policy.as_deref();
         let name = name.unwrap_or_else(|| policy::default_name(&settings));
         let policy = policy::builtin(name, &settings);
-        let policy = policy.map_err(|error| FlagError::Value(error.to_string()))?;
+        let policy = policy.map_err(failure(Exit::Usage))?;
         let settings = AgentSettings {
             limits: Limits {
                 steps: self.steps,
@@ -101,28 +81,31 @@ impl AgentFlags {
         Ok(PurpleAgent::new(policy, settings))
     }
 
-    fn policy_settings(&self) -> Result<Value, FlagError> {
+    fn policy_settings(&self) -> Result<Value, Failure> {
         let Some(text) = self.settings.as_deref() else {
             return Ok(Value::Object(self.set.iter().cloned().collect()));
         };
         let mut settings: Map<String, Value> = match text.strip_prefix('@') {
             Some(file) => serde_json::from_str(&read(Path::new(file))?).map_err(|error| {
-                FlagError::File(format!("--settings {text}: expected a JSON object: {error}"))
+                failure(Exit::Unreadable)(format!(
+                    "--settings {text}: expected a JSON object: {error}"
+                ))
             })?,
             None => serde_json::from_str(text).map_err(|error| {
-                FlagError::Value(format!("--settings: expected a JSON object: {error}"))
+                failure(Exit::Usage)(format!("--settings: expected a JSON object: {error}"))
             })?,
         };
         settings.extend(self.set.iter().cloned());
         Ok(Value::Object(settings))
     }
 
-    fn details(&self) -> Result<Option<ConnectionDetails>, FlagError> {
+    fn details(&self) -> Result<Option<ConnectionDetails>, Failure> {
         let Some(file) = &self.mcp_details else {
             return Ok(None);
         };
-        let wrong =
-            |reason: String| FlagError::File(format!("--mcp-details {}: {reason}", file.display()));
+        let wrong = |reason: String| {
+            failure(Exit::Unreadable)(format!("--mcp-details {}: {reason}", file.display()))
+        };
         let document: Value = serde_json::from_str(&read(file)?)
             .map_err(|error| wrong(format!("expected JSON: {error}")))?;
         match connection::find(&document).into_iter().next_back() {
@@ -133,8 +116,9 @@ impl AgentFlags {
     }
 }
 
-fn read(file: &Path) -> Result<String, FlagError> {
-    let unread = |error| FlagError::File(format!("cannot read {}: {error}", file.display()));
+fn read(file: &Path) -> Result<String, Failure> {
+    let unread =
+        |error| failure(Exit::Unreadable)(format!("cannot read {}: {error}", file.display()));
     fs::read_to_string(file).map_err(unread)
 }
 

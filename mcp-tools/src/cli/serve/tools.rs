@@ -2,12 +2,11 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use bridge_program::{Exit, stop_or_end};
+use bridge_program::{Exit, Failure, failure, stop_or_end};
 use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::{
-    super::mistake::Mistake,
     duration,
     listening::{serve_with_token, stopped},
 };
@@ -75,7 +74,7 @@ impl ToolFlags {
     }
 
     /// Refuses flags for tools that are not served.
-    fn check(&self) -> Result<(), Mistake> {
+    fn check(&self) -> Result<(), Failure> {
         for (tools, name, flags) in [
             (
                 Tools::A2a,
@@ -96,7 +95,7 @@ impl ToolFlags {
             let given = flags.iter().find(|(_, is_given)| *is_given);
             if let Some((flag, _)) = given.filter(|_| !self.tools.contains(&tools)) {
                 let text = format!("{flag} is for the tools {name}: add {name} to --tools");
-                return Err(Mistake::usage(text));
+                return Err(failure(Exit::Usage)(text));
             }
         }
         Ok(())
@@ -121,7 +120,7 @@ impl ToolFlags {
         let credentials: Result<Vec<_>, _> = self.credential.iter().map(read).collect();
         Ok(AgentsSettings {
             credentials: credentials
-                .map_err(|error| Mistake::usage(format!("--credential: {error}")))?,
+                .map_err(|error| failure(Exit::Usage)(format!("--credential: {error}")))?,
             overrides: self.stand_in.clone(),
             allow_private: self.allow_private,
             ..AgentsSettings::default()
@@ -130,14 +129,12 @@ impl ToolFlags {
 
     fn search(&self) -> Result<WebSearch, Box<dyn Error>> {
         let index = match (&self.sites, &self.searxng) {
-            (Some(file), _) => {
-                Sites::read(file).map_err(|error| Mistake::file(error.to_string()))?
-            }
+            (Some(file), _) => Sites::read(file).map_err(failure(Exit::Unreadable))?,
             (None, Some(_)) => Sites::default(),
             (None, None) => {
                 let text = "web-search needs somewhere to look: name an index of sites with --sites, or an instance \
                     of SearXNG with --searxng";
-                return Err(Mistake::usage(text).into());
+                return Err(failure(Exit::Usage)(text).into());
             }
         };
         let search = WebSearch::new(Arc::new(index));
