@@ -68,7 +68,7 @@ async fn extended(
     known.make(&call, follow).await
 }
 
-/// What the interfaces of an agent are chosen with: its address, and connections to it.
+/// Chooses the interfaces of the agent at an address, with connections to it.
 struct Connector<'a> {
     http: &'a Connections,
     base: &'a Url,

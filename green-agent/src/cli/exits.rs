@@ -29,7 +29,7 @@ pub(super) fn of_merge_error(error: &MergeError) -> Exit {
     }
 }
 
-/// A scenario that does not fit its run is like one that cannot be read.
+/// Returns the exit code of an error of a run's log. A scenario that does not fit the run counts as unreadable.
 pub(super) fn of_log_error(error: &RunLogError) -> Exit {
     match error {
         RunLogError::Records(error) => of_record_error(error),
