@@ -35,7 +35,8 @@ impl Caller {
 
     /// Returns the caller for requests without authentication. All of them share their data.
     pub fn anonymous() -> Self {
-        Self::new("")
+        // The default is shared, so that it takes no memory.
+        Self::new(Arc::<str>::default())
     }
 
     /// Returns whether the caller is not authenticated.

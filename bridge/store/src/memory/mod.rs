@@ -1,6 +1,8 @@
 //! Stores tasks in memory, for tests and for agents whose tasks need not survive a restart.
 
+mod stored_append;
 mod tables;
+mod task_lists;
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +13,10 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::tables::{MemoryTables, StoredAppend};
+use self::{stored_append::StoredAppend, tables::MemoryTables};
 use super::{
-    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Result, Seq,
-    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
+    Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey,
+    Result, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     cache::{Cache, CachedTask},
     feed::Feed,
     list::PageBuilder,
@@ -69,8 +71,16 @@ impl Default for MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>> {
-        let append = append.checked()?;
-        let written = StoredAppend::of(&append)?;
+        let mut append = append.checked()?;
+        let context_id = match append.events.first() {
+            Some(Event::Created(created)) => Some(Arc::clone(&created.context_id)),
+            Some(_) | None => {
+                let tables = self.lock();
+                tables.tasks.get(&append.task).map(|entry| Arc::clone(&entry.head.context_id))
+            }
+        };
+        // The events are written without the lock.
+        let written = StoredAppend::of(&mut append, context_id.as_deref())?;
         let head = self.lock().append(caller, &append, written)?;
         self.cache.publish(&self.feed, &head, append);
         Ok(head)
@@ -122,9 +132,11 @@ impl Store for MemoryStore {
         message_id: &str,
     ) -> Result<Option<(String, Seq)>> {
         let tables = self.lock();
-        let index = tables.caller_index(caller, agent);
-        let found = index.and_then(|index| index.messages.get(message_id));
-        Ok(found.map(|(task, seq)| (task.to_string(), *seq)))
+        let Some(index) = tables.caller_index(caller, agent) else {
+            return Ok(None);
+        };
+        let found = tables.find_message(index, message_id)?;
+        Ok(found.map(|(task, seq)| (task.to_string(), seq)))
     }
 
     async fn find_client_task(

@@ -1,18 +1,13 @@
 //! The tables of a store in memory, which are guarded by its lock.
-//!
-//! Events are stored as JSON, as in the log on disk, because that is several times smaller than the events themselves.
-//! The store's cache keeps the tasks that were read lately.
+//! The store's cache has the tasks that were read lately.
 
 use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    ops::Bound,
+    collections::{BTreeMap, BTreeSet},
+    hash::{BuildHasher as _, RandomState},
     sync::Arc,
 };
 
-use bridge_protocol::{a2a::TaskState, wire};
-use jiff::Timestamp;
-
+use super::{stored_append::StoredAppend, task_lists::TaskLists};
 use crate::{
     Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, RecordKey, Result, Seq,
     StoreError, StoredEvent, TaskCounts, caller::Caller,
@@ -32,40 +27,19 @@ pub(super) struct MemoryTables {
     pub(super) idle: BTreeMap<(Idle, Arc<str>), TasksByTime>,
     pub(super) counts: BTreeMap<Arc<str>, TaskCounts>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
+    /// Hashes the ids of messages. The hashes cannot be predicted, so that no caller can choose ids with equal ones.
+    message_hasher: RandomState,
 }
 
 /// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids are compared.
 #[derive(Debug, Default)]
 pub(super) struct CallerIndex {
-    /// The task and event of each message, by message id.
-    pub(super) messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
+    /// The hash of the id, the event and the task of each message. The id itself is read from the event.
+    messages: BTreeSet<(u64, Seq, Arc<str>)>,
     /// The tasks, by the ids that the client chose.
     pub(super) client_tasks: BTreeMap<String, Arc<str>>,
     lists: TaskLists,
 }
-
-/// The context of a list, or `None` for the list of all contexts, and the state of its tasks.
-type ListName = (Option<Arc<str>>, TaskState);
-
-/// The lists of the tasks of one caller at one agent, with the number of tasks of each that is not empty, so that a page
-/// costs no more than its tasks.
-#[derive(Debug, Default)]
-struct TaskLists {
-    lists: BTreeMap<ListName, TaskList>,
-    /// The tasks of each list, by the time of their status in milliseconds, newest first.
-    entries: BTreeSet<(ListNumber, Reverse<i64>, Arc<str>)>,
-    last_number: ListNumber,
-}
-
-/// A list that is not empty.
-#[derive(Debug)]
-struct TaskList {
-    /// The number by which each of its entries names the list, because a number is smaller than the list's name.
-    number: ListNumber,
-    count: usize,
-}
-
-type ListNumber = u64;
 
 /// A task with its log.
 #[derive(Clone, Debug)]
@@ -74,32 +48,6 @@ pub(super) struct TaskEntry {
     log: Vec<StoredAppend>,
     /// The size of the task's events, in bytes.
     bytes: u64,
-}
-
-/// An append in its stored form.
-#[derive(Clone, Debug)]
-pub(super) struct StoredAppend {
-    last: Seq,
-    millis: i64,
-    json: Arc<[u8]>,
-}
-
-impl StoredAppend {
-    pub(super) fn of(append: &Append) -> Result<Self> {
-        let mut json = Vec::new();
-        let written = wire::write_json(&mut json, &append.events);
-        written.map_err(|error| StoreError::corrupt("an event", &error))?;
-        Ok(Self { last: append.last(), millis: append.time.as_millisecond(), json: json.into() })
-    }
-
-    fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>> {
-        let events = serde_json::from_slice::<Vec<Event>>(&self.json);
-        let events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
-        let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
-        let first = self.last + 1 - events.len() as Seq;
-        let number = move |(seq, event)| StoredEvent { seq, time, event };
-        Ok((first..).zip(events).map(number))
-    }
 }
 
 impl TaskEntry {
@@ -116,13 +64,20 @@ impl TaskEntry {
     pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>> {
         let mut events = Vec::new();
         for append in &self.log {
-            events.extend(append.events()?.filter(|stored| stored.seq > after));
+            events.extend(append.events(&self.head)?.filter(|stored| stored.seq > after));
             if events.len() >= limit {
                 break;
             }
         }
         events.truncate(limit);
         Ok(events)
+    }
+
+    /// Returns whether this event is the caller's message with this id.
+    fn has_message(&self, seq: Seq, id: &str) -> Result<bool> {
+        let mut found = self.later(seq - 1, 1).events(seq - 1, 1)?.into_iter();
+        let is_it = |event| matches!(event, Event::Message(message) if message.message_id == id);
+        Ok(found.any(|stored| is_it(stored.event)))
     }
 }
 
@@ -143,15 +98,24 @@ impl MemoryTables {
         let after = Arc::new(Head::after(before.as_deref(), caller, append)?);
         let task = Arc::clone(&after.task);
         let caller_index = (after.owner.clone(), after.agent.clone());
+        if let Some(index) = self.caller_indexes.get(&caller_index) {
+            self.check_ids(index, &after, append)?;
+        }
         let caller_index = self.caller_indexes.entry(caller_index).or_default();
-        caller_index.check_ids(&after, append)?;
-        caller_index.add_ids(&task, &after, append);
-        caller_index.lists.update(&task, before.as_deref(), &after);
+        if let Some(client_id) = new_client_id(&after, append) {
+            caller_index.client_tasks.insert(client_id.clone(), Arc::clone(&task));
+        }
+        for (id, seq) in append.message_ids() {
+            let hash = self.message_hasher.hash_one(id);
+            caller_index.messages.insert((hash, seq, Arc::clone(&task)));
+        }
+        let head_of = |task: &str| self.tasks.get(task).map(|entry| &*entry.head);
+        caller_index.lists.update(before.as_deref(), &after, head_of);
         let before_bytes = known.map_or(0, |entry| entry.bytes);
         if let Some(before) = &before {
             self.count(&task, before, before_bytes, false);
         }
-        let bytes = before_bytes + written.json.len() as u64;
+        let bytes = before_bytes + written.size() as u64;
         self.count(&task, &after, bytes, true);
         let entry = self.tasks.entry(task).or_insert_with(|| TaskEntry {
             head: Arc::clone(&after),
@@ -164,6 +128,39 @@ impl MemoryTables {
         Ok(after)
     }
 
+    /// Refuses ids that were used before.
+    fn check_ids(&self, index: &CallerIndex, head: &Head, append: &Append) -> Result<()> {
+        if let Some(client_id) = new_client_id(head, append)
+            && let Some(task) = index.client_tasks.get(client_id)
+        {
+            return Err(StoreError::Taken { client_id: client_id.clone(), task: task.to_string() });
+        }
+        for (id, _) in append.message_ids() {
+            if let Some((task, seq)) = self.find_message(index, id)? {
+                let message_id = id.into();
+                return Err(StoreError::Duplicate { message_id, task: task.to_string(), seq });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the task and event of the caller's message with this id.
+    pub(super) fn find_message(
+        &self,
+        index: &CallerIndex,
+        id: &str,
+    ) -> Result<Option<(Arc<str>, Seq)>> {
+        let hash = self.message_hasher.hash_one(id);
+        let later = index.messages.range((hash, 0, Arc::default())..);
+        for (_, seq, task) in later.take_while(|(other, ..)| *other == hash) {
+            let entry = self.tasks.get(task);
+            if entry.map(|entry| entry.has_message(*seq, id)).transpose()?.unwrap_or_default() {
+                return Ok(Some((Arc::clone(task), *seq)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes a task from all tables.
     pub(super) fn delete(&mut self, caller: &Caller, task: &str, deletion: Deletion) -> Result<()> {
         deletion.check(&self.entry(caller, task)?.head)?;
@@ -174,7 +171,16 @@ impl MemoryTables {
         self.count(&task, head, entry.bytes, false);
         let key = (head.owner.clone(), head.agent.clone());
         if let Some(index) = self.caller_indexes.get_mut(&key) {
-            index.remove(&task, &entry)?;
+            index.lists.remove(head);
+            if let Some(client_id) = &head.client_id {
+                index.client_tasks.remove(client_id);
+            }
+            for StoredEvent { seq, event, .. } in entry.events(0, usize::MAX)? {
+                if let Event::Message(message) = event {
+                    let hash = self.message_hasher.hash_one(&*message.message_id);
+                    index.messages.remove(&(hash, seq, Arc::clone(&task)));
+                }
+            }
             if index.lists.is_empty() {
                 self.caller_indexes.remove(&key);
             }
@@ -232,139 +238,10 @@ impl MemoryTables {
             Ok(entry.is_some_and(is_own))
         })?;
         let index = self.caller_index(caller, &query.agent);
-        let page = index.map(|index| index.lists.page(from.as_ref(), query));
+        let head_of = |task: &str| self.tasks.get(task).map(|entry| &*entry.head);
+        let page = index.map(|index| index.lists.page(from.as_ref(), query, head_of));
         Ok(page.unwrap_or_default())
     }
-}
-
-impl CallerIndex {
-    /// Refuses ids that were used before.
-    fn check_ids(&self, head: &Head, append: &Append) -> Result<()> {
-        if let Some(client_id) = new_client_id(head, append)
-            && let Some(task) = self.client_tasks.get(client_id)
-        {
-            return Err(StoreError::Taken { client_id: client_id.clone(), task: task.to_string() });
-        }
-        for (id, _) in append.message_ids() {
-            if let Some((task, seq)) = self.messages.get(id) {
-                return Err(StoreError::Duplicate {
-                    message_id: id.into(),
-                    task: task.to_string(),
-                    seq: *seq,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes a task that was deleted.
-    fn remove(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<()> {
-        self.lists.remove(task, &entry.head);
-        if let Some(client_id) = &entry.head.client_id {
-            self.client_tasks.remove(client_id);
-        }
-        for stored in entry.events(0, usize::MAX)? {
-            if let Event::Message(message) = stored.event {
-                self.messages.remove(message.message_id.as_str());
-            }
-        }
-        Ok(())
-    }
-
-    fn add_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
-        if let Some(client_id) = new_client_id(head, append) {
-            self.client_tasks.insert(client_id.clone(), Arc::clone(task));
-        }
-        for (id, seq) in append.message_ids() {
-            self.messages.insert(id.into(), (Arc::clone(task), seq));
-        }
-    }
-}
-
-impl TaskLists {
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Adds a task, or moves it from the lists in which it was with its previous head.
-    fn update(&mut self, task: &Arc<str>, before: Option<&Head>, after: &Head) {
-        let place = |head: &Head| (head.status_time, head.state.clone());
-        if before.map(place) == Some(place(after)) {
-            return;
-        }
-        if let Some(before) = before {
-            self.remove(task, before);
-        }
-        let time = Reverse(after.status_time.as_millisecond());
-        for name in list_names(after) {
-            let list = self.lists.entry(name).or_insert_with(|| {
-                self.last_number += 1;
-                TaskList { number: self.last_number, count: 0 }
-            });
-            list.count += 1;
-            self.entries.insert((list.number, time, Arc::clone(task)));
-        }
-    }
-
-    fn remove(&mut self, task: &Arc<str>, head: &Head) {
-        let time = Reverse(head.status_time.as_millisecond());
-        for name in list_names(head) {
-            if let Entry::Occupied(mut list) = self.lists.entry(name) {
-                self.entries.remove(&(list.get().number, time, Arc::clone(task)));
-                list.get_mut().count -= 1;
-                if list.get().count == 0 {
-                    list.remove();
-                }
-            }
-        }
-    }
-
-    /// Returns the first positions after `from` in order, one more than a page has if there are so many, and the number of
-    /// all.
-    fn page(&self, from: Option<&ListPosition>, query: &ListQuery) -> (Vec<ListPosition>, usize) {
-        let context: Option<Arc<str>> = query.context_id.as_deref().map(Arc::from);
-        let lists = self.lists.range((context.clone(), TaskState::Unspecified)..);
-        let lists = lists.take_while(|((of, _), _)| *of == context);
-        let (mut found, mut total) = (Vec::new(), 0);
-        for ((_, state), TaskList { number, count }) in lists {
-            if query.state.as_ref().is_some_and(|wanted| wanted != state) {
-                continue;
-            }
-            found.extend(self.positions(*number, from, query).take(query.page_size + 1));
-            total += match query.after {
-                Some(_) if query.known_total.is_some() => 0,
-                Some(_) => self.positions(*number, None, query).count(),
-                None => *count,
-            };
-        }
-        found.sort();
-        (found, query.known_total.unwrap_or(total))
-    }
-
-    /// Returns the positions in a list after `from` whose times the query includes.
-    fn positions(
-        &self,
-        list: ListNumber,
-        from: Option<&ListPosition>,
-        query: &ListQuery,
-    ) -> impl Iterator<Item = ListPosition> {
-        let (millis, task) = from.map_or((i64::MAX, ""), |from| (from.millis, &from.task));
-        let start = (list, Reverse(millis), Arc::from(task));
-        let later = self.entries.range((Bound::Excluded(start), Bound::Unbounded));
-        let later = later.take_while(move |(of, Reverse(millis), _)| {
-            *of == list && query.includes_time(*millis)
-        });
-        later.map(|(_, Reverse(millis), task)| ListPosition {
-            millis: *millis,
-            task: task.to_string(),
-        })
-    }
-}
-
-/// Returns the lists that have a task.
-fn list_names(head: &Head) -> [ListName; 2] {
-    let context = Some(Arc::clone(&head.context_id));
-    [(None, head.state.clone()), (context, head.state.clone())]
 }
 
 /// Returns the id that a client chose for the task that this append creates.

@@ -1,12 +1,14 @@
 //! Tests of lists: order, filters, pages.
 
+use std::{cmp::Reverse, collections::BTreeSet};
+
 use bridge_protocol::a2a::{Part, TaskState};
 
 use super::{
     Backend,
     sample::{AGENT, Sample, artifact, at, status},
 };
-use crate::{ListQuery, Page, Store, StoreError, caller::Caller};
+use crate::{Deletion, ListQuery, Page, Store, StoreError, caller::Caller};
 
 /// Checks that context, state and time filter a list and its total, alone and together.
 pub async fn filters_narrow_the_list(backend: &impl Backend) {
@@ -43,6 +45,55 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
         let page = list(&*store, &known).await;
         assert_eq!((names(&page).as_str(), page.total), (expected, 7));
     }
+}
+
+/// Checks the list of a context and that of its tasks in a state while it gets many tasks, and until all are deleted.
+pub async fn contexts_are_listed_while_they_grow_and_shrink(backend: &impl Backend) {
+    const TASKS: usize = 20;
+    const CREATED: i64 = 100;
+    let store = backend.open();
+    let all = ListQuery { page_size: TASKS, ..ListQuery::of(AGENT) };
+    let of_context = ListQuery { context_id: Some("c".into()), ..all.clone() };
+    let completed = ListQuery { state: Some(TaskState::Completed), ..of_context.clone() };
+    let task = |number: usize| Sample::new(format!("t{number:02}"));
+    let check = async |expected: &BTreeSet<(Reverse<i64>, usize)>| {
+        let name = |(_, number): &(Reverse<i64>, usize)| task(*number).task;
+        let ended = expected.iter().filter(|(Reverse(millis), _)| *millis > CREATED);
+        let expected: [Vec<_>; 2] =
+            [expected.iter().map(name).collect(), ended.map(name).collect()];
+        for (query, expected) in [&of_context, &completed].into_iter().zip(expected) {
+            let first = ListQuery { page_size: 1.max(expected.len() / 2), ..query.clone() };
+            let begin = list(&*store, &first).await;
+            let mut listed = vec![names(&begin)];
+            if !begin.next.is_empty() {
+                let rest = ListQuery { page_token: begin.next.clone(), ..query.clone() };
+                listed.push(names(&list(&*store, &rest).await));
+            }
+            assert_eq!((listed.join(" "), begin.total), (expected.join(" "), expected.len()));
+        }
+    };
+    Sample::new("elsewhere").within("another").create(&*store, CREATED).await;
+    let mut expected = BTreeSet::new();
+    for number in 0..TASKS {
+        let sample = task(number);
+        sample.create(&*store, CREATED).await;
+        let mut millis = CREATED;
+        check(&expected.iter().copied().chain([(Reverse(millis), number)]).collect()).await;
+        if number % 3 == 0 {
+            millis += 1 + (number / 6) as i64;
+            sample.then(&*store, millis, status(TaskState::Completed, "done")).await;
+        }
+        expected.insert((Reverse(millis), number));
+        check(&expected).await;
+    }
+    assert_eq!(list(&*store, &all).await.total, TASKS + 1);
+    for number in 0..TASKS {
+        let sample = task(number);
+        store.delete(&sample.caller, &sample.task, Deletion::Forced).await.unwrap();
+        expected.retain(|(_, one)| *one != number);
+        check(&expected).await;
+    }
+    assert_eq!(list(&*store, &all).await.total, 1);
 }
 
 /// Checks that a page token is only valid for its own list, not for another caller or agent.

@@ -1,13 +1,13 @@
 //! Tests of the log: order, conflicts, owners, and the computed tasks.
 
-use bridge_protocol::a2a::{Content, Metadata, Part, TaskState};
+use bridge_protocol::a2a::{Content, Message, Metadata, Part, Role, TaskState, TaskStatus};
 use serde_json::json;
 
 use super::{
     Backend,
     sample::{AGENT, Sample, artifact, at, said, status},
 };
-use crate::{Event, ListQuery, Seq, StoreError, caller::Caller};
+use crate::{Event, ListQuery, Revised, Seq, StoreError, caller::Caller};
 
 /// Checks that events have numbers without gaps and the time of their append, in every range.
 pub async fn events_are_read_in_order(backend: &impl Backend) {
@@ -28,6 +28,52 @@ pub async fn events_are_read_in_order(backend: &impl Backend) {
     let last = store.read(&sample.caller, "t", 19, 9).await.unwrap();
     assert_eq!(last[0].time, at(20));
     assert_eq!(last[0].event, said("20", "20"));
+}
+
+/// Checks that messages have the ids that they had when they were appended: those of their task, others, or none.
+pub async fn events_are_read_as_they_were_appended(backend: &impl Backend) {
+    let store = backend.open();
+    let sample = Sample::new("t");
+    sample.create(&*store, 1).await;
+    let message = |role, (task, context): (Option<&str>, Option<&str>)| {
+        let id = format!("{role:?} {task:?} {context:?}");
+        let mut message = Message::new(id, role, vec![Part::text("a text")]);
+        message.task_id = task.map(Into::into);
+        message.context_id = context.map(Into::into);
+        message
+    };
+    for ids in [
+        (Some("t"), Some("c")),
+        (Some("t"), None),
+        (None, Some("c")),
+        (Some("other"), Some("c")),
+        (Some("t"), Some("other")),
+        (Some(""), Some("")),
+        (None, None),
+    ] {
+        let asked = message(Role::Agent, ids);
+        let revised = Revised {
+            message_id: asked.message_id.clone(),
+            message: Some(asked.clone()),
+            is_quiet: false,
+        };
+        let status =
+            TaskStatus { message: Some(asked.clone()), ..TaskStatus::new(TaskState::Working) };
+        let events = vec![
+            Event::Message(message(Role::User, ids)),
+            Event::Said(asked),
+            Event::Status { status, metadata: None },
+            artifact("a", Part::text("a piece"), false),
+            Event::Metadata { metadata: Metadata::new(), revised: Some(revised) },
+        ];
+        let seq = sample.head(&*store).await.seq;
+        let append = sample.append(seq, 5, events);
+        store.append(&sample.caller, append.clone()).await.unwrap();
+        let read = store.read(&sample.caller, "t", seq, 100).await.unwrap();
+        // The status has the append's time as its timestamp.
+        let expected: Vec<_> = append.checked().unwrap().into_stored().collect();
+        assert_eq!(read, expected);
+    }
 }
 
 /// Checks that the task has statuses with their times, artifacts, metadata, and a history in order.

@@ -27,13 +27,13 @@ pub use failing_store::FailingStore;
 pub use feed::{listeners_are_notified_of_all_tasks, watchers_miss_no_event};
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
 pub use list::{
-    filters_narrow_the_list, page_tokens_are_valid_for_one_list, pages_are_limited_in_bytes,
-    pages_are_stable_under_updates,
+    contexts_are_listed_while_they_grow_and_shrink, filters_narrow_the_list,
+    page_tokens_are_valid_for_one_list, pages_are_limited_in_bytes, pages_are_stable_under_updates,
 };
 pub use log::{
     callers_are_separated, conflicts_report_the_last_event, ended_tasks_accept_no_events,
-    events_are_read_in_order, invalid_events_are_refused, large_parts_are_read_back,
-    tasks_are_their_events_applied,
+    events_are_read_as_they_were_appended, events_are_read_in_order, invalid_events_are_refused,
+    large_parts_are_read_back, tasks_are_their_events_applied,
 };
 pub use record::small_records_are_read_back;
 pub use restart::{
@@ -65,6 +65,7 @@ macro_rules! store_tests {
     ($backend:expr) => {
         $crate::store_tests!(@each $backend;
             events_are_read_in_order,
+            events_are_read_as_they_were_appended,
             tasks_are_their_events_applied,
             conflicts_report_the_last_event,
             callers_are_separated,
@@ -74,6 +75,7 @@ macro_rules! store_tests {
             messages_are_stored_once,
             client_tasks_are_found,
             filters_narrow_the_list,
+            contexts_are_listed_while_they_grow_and_shrink,
             page_tokens_are_valid_for_one_list,
             pages_are_stable_under_updates,
             pages_are_limited_in_bytes,
