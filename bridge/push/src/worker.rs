@@ -66,6 +66,8 @@ struct Worker {
     progress: DeliveryProgress,
     /// The number of deliveries since progress was written, and the time of the first of them.
     unwritten: Option<(usize, Instant)>,
+    /// Whether the last event was delivered.
+    has_delivered_all: bool,
 }
 
 /// The next step of a worker after an attempt.
@@ -190,11 +192,19 @@ impl Worker {
             setting,
             progress,
             unwritten: None,
+            has_delivered_all: false,
         }))
     }
 
     /// Delivers the events in the log. The last progress may not have been written then.
     async fn deliver_each(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
+        // The store has failed at the end of an earlier attempt.
+        if self.has_delivered_all {
+            if self.is_current().await? {
+                self.finish().await?;
+            }
+            return Ok(None);
+        }
         let mut reader = None;
         loop {
             // This select and the one below are biased: a worker that was told to stop begins nothing new.
@@ -353,10 +363,17 @@ impl Worker {
             }
             return Ok(NextStep::Event);
         }
-        self.context.repository.done(&self.key).await?;
-        self.unwritten = None;
-        self.context.metrics.push_open(&self.progress.agent, -1);
+        self.has_delivered_all = true;
+        self.finish().await?;
         Ok(NextStep::StopSignal)
+    }
+
+    /// Removes the progress after the last event.
+    async fn finish(&mut self) -> Result<()> {
+        self.unwritten = None;
+        self.context.repository.done(&self.key).await?;
+        self.context.metrics.push_open(&self.progress.agent, -1);
+        Ok(())
     }
 
     /// Stores the progress if events were delivered since the last time.

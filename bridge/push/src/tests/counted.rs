@@ -6,7 +6,7 @@ use bridge_store::Listener as _;
 use tokio::task::yield_now;
 
 use super::{
-    super::{delivery_workers::DeliveryWorkers, setting::SettingKey},
+    super::{delivery_workers::DeliveryWorkers, event_reader::EventReader, setting::SettingKey},
     *,
 };
 
@@ -39,6 +39,45 @@ async fn settings_are_counted_until_they_are_done_or_removed() {
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
     assert_eq!(world.counted(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_measured_with_its_outcome() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Fail, Answer::Hang(3 * SECOND), Answer::Gone]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(10 * SECOND).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    let text = world.push.0.metrics.text(TextFormat::Prometheus);
+    for (outcome, seconds) in [("failed", "0"), ("delivered", "3"), ("refused", "0")] {
+        let labels = format!("{{agent=\"agent\",outcome=\"{outcome}\"}}");
+        let value = |name: &str| {
+            let name = format!("push_duration_seconds_{name}{labels} ");
+            text.lines().find_map(|line| Some(line.split_once(&name)?.1))
+        };
+        let found = (value("count"), value("sum").map(|sum| sum.trim_end_matches(".0")));
+        assert_eq!(found, (Some("1"), Some(seconds)), "{outcome}: {text}");
+    }
+}
+
+/// A store that several processes share asks for the events after these.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_awaited_from_the_first_event_that_a_setting_misses() {
+    let world = world();
+    let head = world.begin("t").await;
+    let workers = &world.push.0.workers;
+    for (id, later) in [("a", 3), ("b", 1), ("c", 2)] {
+        let key = SettingKey::new(&me(), "t", id);
+        let seen = head.seq + later;
+        let mut reader =
+            EventReader::open(&world.store, &me(), "t", seen, Version::V1_0).await.unwrap();
+        assert!(reader.next().await.unwrap().is_none());
+        workers.set_idle(&key, reader);
+    }
+    assert_eq!(workers.awaited(), [("t".to_owned(), head.seq + 1)]);
 }
 
 /// A worker that ends late, after another was started for its setting, must not take the place of that one.
@@ -104,6 +143,22 @@ async fn a_store_that_fails_for_a_while_causes_no_second_delivery() {
     world.let_pass(60 * SECOND).await;
     assert_eq!(store.unrecordable.load(Ordering::SeqCst), 0);
     assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
+}
+
+/// The disk may be full for a moment when the last event was delivered.
+#[tokio::test(start_paused = true)]
+async fn a_setting_is_done_once_its_progress_can_be_removed() {
+    let (world, store) = failing_world();
+    let head = world.begin("t").await;
+    world.set(&head, hook("one.test")).await.unwrap();
+    store.unrecordable.store(1, Ordering::SeqCst);
+    world.status("t", TaskState::Working).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(60 * SECOND).await;
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
+    assert_eq!(world.counted(), (0, 0));
+    assert_eq!(world.push.0.workers.len(), (0, 0));
+    assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

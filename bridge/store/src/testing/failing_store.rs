@@ -50,7 +50,7 @@ pub struct FailingStore {
     pub maintained: AtomicUsize,
     /// The number of stored small records.
     pub stored: AtomicUsize,
-    /// The number of next small records that are refused with [`StoreError::Unavailable`].
+    /// The number of next writes and removals of small records that are refused with [`StoreError::Unavailable`].
     pub unrecordable: AtomicUsize,
 }
 
@@ -73,6 +73,13 @@ impl FailingStore {
             maintained: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
             unrecordable: AtomicUsize::new(0),
+        }
+    }
+
+    fn check_recordable(&self) -> Result<()> {
+        match decrement(&self.unrecordable) {
+            true => Err(StoreError::Unavailable { reason: "a test says so".to_owned() }),
+            false => Ok(()),
         }
     }
 }
@@ -205,9 +212,7 @@ impl Store for FailingStore {
     }
 
     async fn put_record(&self, caller: &Caller, key: &RecordKey, value: Vec<u8>) -> Result<()> {
-        if decrement(&self.unrecordable) {
-            return Err(StoreError::Unavailable { reason: "a test says so".to_owned() });
-        }
+        self.check_recordable()?;
         self.stored.fetch_add(1, Ordering::SeqCst);
         self.store.put_record(caller, key, value).await
     }
@@ -217,6 +222,7 @@ impl Store for FailingStore {
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool> {
+        self.check_recordable()?;
         self.store.delete_record(caller, key).await
     }
 
