@@ -66,6 +66,20 @@ fn the_smallest_share_is_served_first_and_then_the_oldest_request() {
 }
 
 #[test]
+fn the_share_of_the_caller_counts_more_than_that_of_the_host() {
+    let mut queue = queue();
+    let held = queue.take(&request("a", "one")).unwrap();
+    for host in ["one", "two", "two", "two"] {
+        queue.take(&request("a", host)).unwrap();
+    }
+    queue.take(&request("b", "three")).unwrap();
+    queue.wait(&request("b", "four"), "b");
+    queue.wait(&request("c", "two"), "c");
+    queue.release(held);
+    assert_eq!(queue.next().unwrap().1, "c");
+}
+
+#[test]
 fn one_slow_delivery_yields_for_one_waiting_request() {
     let mut queue = queue();
     let late: Vec<_> = (0..4).map(|_| queue.take(&request("a", "slow")).unwrap()).collect();
@@ -77,6 +91,26 @@ fn one_slow_delivery_yields_for_one_waiting_request() {
     assert_eq!(yielding, [true, false, false, false]);
     queue.release(late[0]);
     assert_eq!(queue.next(), Some((waiter, "b")));
+}
+
+#[test]
+fn as_many_slow_deliveries_yield_as_equal_requests_wait() {
+    let mut queue = queue();
+    let late = [(); 4].map(|()| queue.take(&request("a", "slow")).unwrap());
+    queue.wait(&request("b", "slow"), "b");
+    queue.wait(&request("b", "slow"), "b");
+    assert_eq!(late.map(|one| queue.must_yield(one)), [true, true, false, false]);
+}
+
+#[test]
+fn a_delivery_does_not_yield_to_a_caller_with_more_of_them() {
+    let mut queue = queue();
+    let single = queue.take(&request("a", "one")).unwrap();
+    for host in ["one", "one", "one", "two", "three"] {
+        queue.take(&request("b", host)).unwrap();
+    }
+    queue.wait(&request("b", "one"), "b");
+    assert!(!queue.must_yield(single));
 }
 
 #[test]
@@ -161,6 +195,23 @@ fn a_caller_that_waits_for_many_hosts_is_served_in_line() {
         assert_eq!(held, number);
     }
     assert!(queue.waiting.is_empty() && queue.further.is_empty());
+}
+
+#[test]
+fn a_caller_does_not_wait_in_line_because_of_another_one() {
+    let mut queue = FairQueue::new(DeliveryLimits { at_once: 1, per_host: 1, per_caller: 1 });
+    let held = queue.take(&request("b", "first")).unwrap();
+    for index in 0..HOSTS {
+        queue.wait(&request("b", &format!("host-{index}")), "b");
+    }
+    queue.wait(&request("a", "one"), "a");
+    queue.release(held);
+    let granted = std::iter::from_fn(|| {
+        let (number, grant) = queue.next()?;
+        queue.release(number);
+        Some(grant)
+    });
+    assert_eq!(granted.filter(|grant| *grant == "a").count(), 1);
 }
 
 #[test]

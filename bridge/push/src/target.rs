@@ -157,6 +157,15 @@ mod tests {
         assert!(check("http://192.168.0.1/", &named).is_err());
     }
 
+    #[test]
+    fn a_name_is_refused_if_only_other_names_are_allowed() {
+        let mut named = AllowedTargets::default();
+        named.nowhere_else = true;
+        named.allow("hooks.example").unwrap();
+        check("https://hooks.example/", &named).unwrap();
+        assert_eq!(check("https://client.example/", &named).unwrap_err().expected, HOST);
+    }
+
     /// Writes an IPv4 address in one of the eight spellings that URLs allow.
     fn spelled(bits: u32, way: u8) -> String {
         let [a, b, c, d] = bits.to_be_bytes();

@@ -1,5 +1,7 @@
 //! Deliveries that stop: at a restart, and when their setting is removed.
 
+use std::sync::atomic::Ordering;
+
 use tokio::time::timeout;
 
 use super::{super::progress::DeliveryProgress, super::setting::SettingKey, *};
@@ -51,11 +53,51 @@ async fn nothing_is_delivered_after_a_setting_was_removed() {
     world.let_pass(SECOND).await;
     timeout(SECOND, world.push.remove(&me(), "t", &id)).await.expect("at once").unwrap();
     world.push.remove(&me(), "t", &id).await.unwrap();
+    assert_eq!(world.push.0.workers.len(), (0, 0));
     world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
     assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING"]);
     assert_eq!(world.push.get(&me(), "t", &id).await.unwrap(), None);
     assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
+}
+
+/// A task may never have another event, so that nothing else would remove what is kept for its webhook.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_kept_of_a_removed_setting_that_waited_for_its_task() {
+    let world = world();
+    let head = world.begin("t").await;
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    world.let_pass(SECOND).await;
+    assert_eq!(world.push.0.workers.len(), (0, 1));
+    world.push.remove(&me(), "t", &id).await.unwrap();
+    assert_eq!(world.push.0.workers.len(), (0, 0));
+}
+
+/// The pause before the next attempt may take an hour.
+#[tokio::test(start_paused = true)]
+async fn a_setting_is_removed_at_once_between_two_attempts() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::FailFor(1_000 * SECOND)]);
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(SECOND).await;
+    timeout(SECOND, world.push.remove(&me(), "t", &id)).await.expect("at once").unwrap();
+    assert_eq!(world.counted(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_setting_that_cannot_be_removed_stays_as_it_was() {
+    let (world, store) = failing_world();
+    let head = world.begin("t").await;
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    store.unrecordable.store(1, Ordering::SeqCst);
+    world.push.remove(&me(), "t", &id).await.unwrap_err();
+    assert_eq!(world.counted(), (1, 0));
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_COMPLETED"]);
+    assert_eq!(world.counted(), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,6 +33,8 @@ async fn a_given_up_setting_waits_for_a_retry_on_request() {
     world.set(&head, hook("one.test")).await.unwrap();
     world.status("t", TaskState::Working).await;
     world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert!(world.push.undelivered().await.unwrap().is_empty(), "it is still retried");
     world.let_pass(100 * SECOND).await;
     assert_eq!(world.sent("one.test").len(), 4);
     let undelivered = world.push.undelivered().await.unwrap();

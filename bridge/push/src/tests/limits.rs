@@ -1,6 +1,7 @@
 //! The limits on deliveries and on settings.
 
 use super::*;
+use crate::store::testing::{Sample, status};
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_webhook_delays_no_other_one() {
@@ -69,6 +70,27 @@ async fn hanging_webhooks_do_not_block_others_on_their_host() {
     // Each delivery keeps its slot for one second.
     world.let_pass(20 * SECOND).await;
     world.good_ones_are_called("one.test").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tenants_of_a_caller_share_its_limit() {
+    let settings = PushSettings { per_caller: 2, ..PushSettings::default() };
+    let (store, sender): (Arc<dyn Store>, Arc<RecordingSender>) =
+        (Arc::new(MemoryStore::new()), Arc::default());
+    let push = Push::with(store.clone(), Metrics::default(), settings, sender.clone());
+    for tenant in ["a", "b", "c"] {
+        let caller = me().within(tenant);
+        let sample = Sample::new(tenant).of(caller.clone());
+        sample.create(&*store, 1).await;
+        let head = sample.head(&*store).await;
+        let url = format!("https://{tenant}.test/hangs");
+        let config = TaskPushNotificationConfig::read(json!({ "url": url })).unwrap();
+        let checked = push.check(config, Version::V1_0).unwrap();
+        push.set(&head, checked, head.seq).await.unwrap();
+        sample.then(&*store, 2, status(TaskState::Working, "working")).await;
+    }
+    sleep(SECOND / 2).await;
+    assert_eq!(sender.sent.lock().unwrap().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

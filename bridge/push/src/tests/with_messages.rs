@@ -46,6 +46,32 @@ async fn a_repeated_message_continues_a_setting_that_was_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn another_message_changes_a_setting_that_it_names() {
+    let world = world();
+    world.begin("t").await;
+    for (message, host) in [("a", "one.test"), ("b", "two.test")] {
+        let mut config = hook(host);
+        config["id"] = "mine".into();
+        world.set_with((message, false), config).await.unwrap();
+    }
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert!(world.sent("one.test").is_empty());
+    assert_eq!(world.sent("two.test"), ["TASK_STATE_COMPLETED"]);
+}
+
+/// These clients have one setting for each task, whose id is that of the task.
+#[tokio::test(start_paused = true)]
+async fn a_message_of_an_older_version_sets_the_usual_setting_of_the_task() {
+    let world = world();
+    let head = world.begin("t").await;
+    let config = TaskPushNotificationConfig::read(hook("one.test")).unwrap();
+    let checked = world.push.check(config, Version::V0_3).unwrap();
+    world.push.set_with_message(&head, checked, ("m", false), head.seq).await.unwrap();
+    assert!(world.push.get(&me(), "t", "t").await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn settings_that_come_with_messages_are_limited() {
     let world = world();
     world.begin("t").await;
@@ -70,6 +96,8 @@ async fn a_setting_of_an_ended_task_gets_the_events_that_were_not_seen() {
     assert_eq!(world.sent("one.test"), ["TASK_STATE_COMPLETED"]);
     assert!(world.sent("two.test").is_empty());
     assert_eq!(world.push.list(&me(), "t").await.unwrap().len(), 2);
+    assert_eq!(world.counted(), (0, 0));
+    assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
