@@ -141,8 +141,14 @@ async fn deliver_all(
     key: &SettingKey,
     stop: &mut StopSignal,
 ) -> Result<Option<EventReader>> {
-    if worker.is_none() {
-        *worker = Worker::open(context, key).await?;
+    match worker {
+        None => *worker = Worker::open(context, key).await?,
+        // While the store failed, another process may have taken over. Its progress must not be overwritten.
+        Some(known) => {
+            if !known.is_current().await? {
+                return Ok(None);
+            }
+        }
     }
     let Some(worker) = worker else {
         return Ok(None);
@@ -198,11 +204,9 @@ impl Worker {
 
     /// Delivers the events in the log. The last progress may not have been written then.
     async fn deliver_each(&mut self, stop: &mut StopSignal) -> Result<Option<EventReader>> {
-        // The store has failed at the end of an earlier attempt.
+        // The store has failed after the last event.
         if self.has_delivered_all {
-            if self.is_current().await? {
-                self.finish().await?;
-            }
+            self.finish().await?;
             return Ok(None);
         }
         let mut reader = None;

@@ -1,6 +1,6 @@
 //! Tests of deliveries with a sender that does not use the network, in virtual time.
 //!
-//! - `notifications`, `failing`, `ending`, `limits`, `sealed`, `counted`, `with_messages`: one concern each
+//! - `notifications`, `failing`, `ending`, `limits`, `sealed`, `shared`, `counted`, `with_messages`: one concern each
 
 mod counted;
 mod ending;
@@ -9,6 +9,7 @@ mod interleavings;
 mod limits;
 mod notifications;
 mod sealed;
+mod shared;
 mod slots;
 mod with_messages;
 

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Append, Deletion, Head, Idle, ListPosition, ListQuery, Listener, Page, RecordKey, Result, Seq,
-    Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
+    Append, Deletion, Head, Idle, Leases, ListPosition, ListQuery, Listener, Page, RecordKey,
+    Result, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     caller::Caller,
     testing::{Sample, status},
 };
@@ -52,6 +52,10 @@ pub struct FailingStore {
     pub stored: AtomicUsize,
     /// The number of next writes and removals of small records that are refused with [`StoreError::Unavailable`].
     pub unrecordable: AtomicUsize,
+    /// The number of writes and removals of small records that succeed before those.
+    pub recordable: AtomicUsize,
+    /// The leases, if several processes share the store.
+    pub leases: OnceLock<Arc<dyn Leases>>,
 }
 
 impl FailingStore {
@@ -73,11 +77,13 @@ impl FailingStore {
             maintained: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
             unrecordable: AtomicUsize::new(0),
+            recordable: AtomicUsize::new(0),
+            leases: OnceLock::new(),
         }
     }
 
     fn check_recordable(&self) -> Result<()> {
-        match decrement(&self.unrecordable) {
+        match !decrement(&self.recordable) && decrement(&self.unrecordable) {
             true => Err(StoreError::Unavailable { reason: "a test says so".to_owned() }),
             false => Ok(()),
         }
@@ -201,6 +207,10 @@ impl Store for FailingStore {
     async fn maintain(&self) -> Result<bool> {
         self.maintained.fetch_add(1, Ordering::SeqCst);
         self.store.maintain().await
+    }
+
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        self.leases.get().cloned()
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
