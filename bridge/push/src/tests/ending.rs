@@ -100,6 +100,31 @@ async fn a_setting_that_cannot_be_removed_stays_as_it_was() {
     assert_eq!(world.counted(), (0, 0));
 }
 
+/// A setting without progress would be shown to its owner, but nothing would be delivered for it.
+#[tokio::test(start_paused = true)]
+async fn a_setting_is_never_stored_without_its_progress() {
+    for is_new in [true, false] {
+        let (world, store) = failing_world();
+        let head = world.begin("t").await;
+        let mut config = hook("one.test");
+        config["id"] = "mine".into();
+        if !is_new {
+            world.set(&head, config.clone()).await.unwrap();
+        }
+        store.recordable.store(1, Ordering::SeqCst);
+        store.unrecordable.store(1, Ordering::SeqCst);
+        match is_new {
+            true => drop(world.set(&head, config).await.unwrap_err()),
+            false => drop(world.push.remove(&me(), "t", "mine").await.unwrap_err()),
+        }
+        assert_eq!(world.push.get(&me(), "t", "mine").await.unwrap(), None);
+        // The operation can be repeated.
+        world.push.remove(&me(), "t", "mine").await.unwrap();
+        assert!(world.push.0.repository.all_progress().await.unwrap().is_empty());
+        assert_eq!(world.push.0.workers.len(), (0, 0));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_worker_told_to_stop_delivers_nothing_more() {
     for _ in 0..32 {
