@@ -2,6 +2,7 @@
 
 mod backup;
 mod compaction;
+mod compaction_steps;
 mod damaged;
 mod full;
 mod power_loss;
@@ -272,6 +273,51 @@ async fn any_range_of_a_long_task_is_read() {
         }
     }
     assert_eq!(store.task(&sample.caller, "t").await.unwrap().seq, 203);
+}
+
+/// The index has offsets of the appends of long tasks.
+#[tokio::test]
+async fn a_task_with_the_id_of_a_deleted_one_has_only_its_own_events() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    let sample = Sample::new("t");
+    for (appends, events) in [(31, 2), (99, 2), (40, 1)] {
+        sample.create(&store, 1).await;
+        for _ in 0..appends {
+            let event = || Event::Metadata { metadata: Metadata::new(), revised: None };
+            let expected = sample.head(&store).await.seq;
+            let events = (0..events).map(|_| event()).collect();
+            store.append(&sample.caller, sample.append(expected, 2, events)).await.unwrap();
+        }
+        let last = sample.head(&store).await.seq;
+        for after in 0..last {
+            let events = store.read(&sample.caller, "t", after, 2).await.unwrap();
+            let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
+            let expected: Vec<Seq> = (after + 1..=last).take(2).collect();
+            assert_eq!(numbers, expected, "after {after} of {last}");
+        }
+        store.delete(&sample.caller, "t", Deletion::Forced).await.unwrap();
+    }
+}
+
+/// Otherwise the log would grow with removed records.
+#[tokio::test]
+async fn removed_records_and_tasks_take_no_space_of_the_live_data() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    let live = async || store.disk_use().await.unwrap().unwrap().live;
+    let sample = Sample::new("t");
+    for round in 0..2 {
+        sample.create(&store, 1).await;
+        let key = record_key("1");
+        for size in [10, 100, 50] {
+            store.put_record(&sample.caller, &key, vec![7; size]).await.unwrap();
+        }
+        assert!(live().await > 0, "{round}");
+        store.delete(&sample.caller, "t", Deletion::Forced).await.unwrap();
+        store.delete_record(&sample.caller, &key).await.unwrap();
+        assert_eq!(live().await, 0, "{round}");
+    }
 }
 
 #[tokio::test]

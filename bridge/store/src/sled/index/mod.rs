@@ -353,9 +353,11 @@ impl Index {
         }
     }
 
+    /// Returns the number of parts on the disk.
     #[cfg(test)]
     pub(super) fn parts(&self) -> usize {
-        self.lock().parts.all.len()
+        let state = self.lock();
+        state.parts.all.len() + state.removed.len()
     }
 
     /// Waits until all layers that must be written are on the disk.

@@ -274,6 +274,7 @@ fn the_newest_part_has_all_open_turns() {
     assert_eq!(found, open);
     // No other part is needed for them.
     index.remove_parts(newest.meta.end.at - 1);
+    index.drop_removed_parts().unwrap();
     assert_eq!(index.parts(), 1);
     assert_eq!(scan(&index, &[keys::TURN]), open);
 }
@@ -292,6 +293,26 @@ fn parts_of_older_programs_are_refused() {
     drop(index);
     let error = pair.reopen().unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+}
+
+/// Entries of the layer that could not be written would be missing beside those of later layers.
+#[test]
+fn nothing_is_written_after_a_failure() {
+    let (mut pair, mut rng) = (Pair::new(), TestRng(17));
+    drop(pair.index.take());
+    let index = Index::open(pair.database(), pair.folder.path().into(), &pair.settings()).unwrap();
+    let running = CurrentIndex::start(index).unwrap();
+    pair.index = Some(running.get());
+    running.get().fail();
+    // Nobody waits for the layers of a failed index.
+    for _ in 0..200 {
+        pair.change(&mut rng);
+    }
+    assert!(pair.index().lock().young.bytes() > 2 * LAYER_BYTES);
+    drop((pair.index.take(), running));
+    pair.reopen().unwrap();
+    assert_eq!(pair.index().parts(), 0);
+    pair.check();
 }
 
 #[test]

@@ -9,24 +9,24 @@ use crate::{
     testing::status,
 };
 
-const TASKS: usize = 60;
-const SEGMENT: u64 = 4 << 10;
+pub(super) const TASKS: usize = 60;
+pub(super) const SEGMENT: u64 = 4 << 10;
 
 /// A store on a disk with small segments.
-struct Small {
-    folder: tempfile::TempDir,
-    disk: SimulatedDisk,
+pub(super) struct Small {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) disk: SimulatedDisk,
 }
 
 impl Small {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
             disk: SimulatedDisk::new(1).with_segments(SEGMENT),
         }
     }
 
-    fn open(&self) -> SledStore {
+    pub(super) fn open(&self) -> SledStore {
         let settings = SledSettings::in_folder(self.folder.path());
         SledStore::open_simulated(&settings, &self.disk).unwrap()
     }
@@ -41,13 +41,13 @@ impl Small {
     }
 }
 
-fn sample(number: usize) -> Sample {
+pub(super) fn sample(number: usize) -> Sample {
     let caller = Caller::new(["alice", "bob"][number % 2]);
     Sample::new(format!("t{number:03}")).of(caller).within(["x", "y"][number / 2 % 2])
 }
 
 /// Creates tasks in several states, some with many appends, and small records.
-async fn fill(store: &SledStore) {
+pub(super) async fn fill(store: &SledStore) {
     for number in 0..TASKS {
         let sample = sample(number);
         sample.create(store, number as i64).await;
@@ -68,12 +68,12 @@ async fn fill(store: &SledStore) {
     }
 }
 
-fn record(number: usize) -> RecordKey {
+pub(super) fn record(number: usize) -> RecordKey {
     RecordKey { kind: "k".into(), scope: "s".into(), id: format!("{:02}", number % 20) }
 }
 
 /// Returns the results of all queries.
-async fn everything(store: &SledStore) -> Vec<String> {
+pub(super) async fn everything(store: &SledStore) -> Vec<String> {
     let mut all = Vec::new();
     for caller in ["alice", "bob"].map(Caller::new) {
         for context_id in [None, Some("x".to_owned())] {
