@@ -140,6 +140,17 @@ fn an_append_to_a_shared_task_does_not_copy_it() {
 }
 
 #[test]
+fn a_task_that_is_taken_has_all_of_its_appends() {
+    let cache = Cache::new(1 << 20);
+    advance(&cache, 0, Sample::new("t").created());
+    let _had = cache.get("t", 1).unwrap();
+    advance(&cache, 1, status(TaskState::Completed, "done"));
+    let taken = cache.take("t", 2).unwrap();
+    assert_eq!(taken.snapshot.seq, 2);
+    assert_eq!(taken.snapshot.task.status.state, TaskState::Completed);
+}
+
+#[test]
 fn pending_appends_are_limited() {
     let cache = Cache::new(1 << 20);
     advance(&cache, 0, Sample::new("t").created());

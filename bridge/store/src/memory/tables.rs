@@ -248,3 +248,41 @@ impl MemoryTables {
 fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
     head.client_id.as_ref().filter(|_| append.expected == 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sample;
+
+    fn create(tables: &mut MemoryTables, sample: &Sample) {
+        let queued = Event::TurnQueued {
+            turn: 1,
+            message_id: "m".into(),
+            names_context: None,
+            traceparent: None,
+        };
+        let append = sample.append(0, 1, vec![sample.created(), queued]);
+        let stored = StoredAppend::of(&append).unwrap();
+        tables.append(&sample.caller, &append, stored).unwrap();
+    }
+
+    #[test]
+    fn a_deleted_task_leaves_nothing_behind() {
+        let mut tables = MemoryTables::default();
+        let (stays, gone) = (Sample::new("stays"), Sample::new("gone").within("another context"));
+        let other = Sample::new("other").of(Caller::new("bob"));
+        for sample in [&stays, &gone, &other] {
+            create(&mut tables, sample);
+        }
+        for sample in [&gone, &other] {
+            tables.delete(&sample.caller, &sample.task, Deletion::Forced).unwrap();
+        }
+        let [index] = Vec::from_iter(tables.caller_indexes.values())[..] else {
+            panic!("{tables:?}");
+        };
+        // The list of all contexts, and that of one.
+        assert_eq!((index.lists.lists.len(), index.lists.entries.len()), (2, 2));
+        assert_eq!((tables.tasks.len(), tables.turns.len()), (1, 1));
+        assert_eq!(tables.counts[&Arc::from("sample")].open, 1);
+    }
+}

@@ -41,6 +41,10 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
         assert_eq!(names(&page), expected, "{query:?}");
         assert_eq!(page.total, expected.split_whitespace().count(), "{query:?}");
         assert_eq!(page.next, "");
+        // Each page has the total.
+        let mut short = ListQuery { page_size: 1, ..query.clone() };
+        short.page_token = list(&*store, &short).await.next;
+        assert_eq!(list(&*store, &short).await.total, page.total, "{short:?}");
         let known = ListQuery { known_total: Some(7), ..query };
         let page = list(&*store, &known).await;
         assert_eq!((names(&page).as_str(), page.total), (expected, 7));

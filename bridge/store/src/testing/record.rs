@@ -42,6 +42,13 @@ pub async fn small_records_are_read_back(backend: &impl Backend) {
     assert_eq!(found, [false; 4]);
     assert!(store.have_records("push", &[]).await.unwrap().is_empty());
 
+    // Nothing lies between the records of these callers.
+    for caller in ["carol", "dave"] {
+        store.put_record(&Caller::new(caller), &key("t", "x"), caller.into()).await.unwrap();
+    }
+    let records = store.records(&Caller::new("carol"), "push", "t").await.unwrap();
+    assert_eq!(records, [("x".into(), b"carol".to_vec())]);
+
     let large = store.put_record(&alice, &key("t", "l"), vec![0; 1 << 20]).await;
     assert!(matches!(large, Err(StoreError::TooLarge { .. })));
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use super::*;
+use crate::sled::log::{FRAME, LogOffset};
 
 const TASKS: i64 = 60;
 /// The number of changed bytes, one at a time.
@@ -231,6 +232,68 @@ async fn a_task_that_can_be_read_again_can_be_continued() {
     disk.set_faults(Faults::default());
     store.append(&sample.caller, append()).await.unwrap();
     assert_eq!(store.damage(), Damage::default());
+}
+
+/// It is unknown whether such a task has ended, so only an operator may delete it. Other callers learn nothing of it.
+#[tokio::test]
+async fn a_task_whose_newest_append_is_lost_is_deleted_by_force_only() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let settings = SledSettings::in_folder(folder.path());
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    fill(&store, 0..1).await;
+    let (sample, bob) = (Sample::new("t0"), crate::caller::Caller::new("bob"));
+    let LogOffset { at, length } = store.reader.disk.find("t0").unwrap().unwrap().offset;
+    // A damaged record at the end of the log would count as torn.
+    Sample::new("last").create(&store, 1).await;
+    drop(store);
+    fs::remove_dir_all(folder.path().join("keys")).unwrap();
+    let path = folder.path().join("log/0000000000000000.log");
+    disk.flip(&path, at as usize + FRAME + length as usize - 1, 0);
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    for (caller, is_own) in [(&sample.caller, true), (&bob, false)] {
+        let append = sample.append(5, 9, vec![Event::TurnEnded { turn: 1 }]);
+        let appended = store.append(caller, append).await.map(drop);
+        let deleted = store.delete(caller, "t0", Deletion::Ended).await;
+        for refused in [appended, deleted] {
+            let found = matches!(refused, Err(StoreError::Damaged { .. }));
+            let hidden = matches!(refused, Err(StoreError::NotFound { .. }));
+            assert!(if is_own { found } else { hidden }, "{refused:?}");
+        }
+    }
+    store.delete(&sample.caller, "t0", Deletion::Forced).await.unwrap();
+    let error = store.head(&sample.caller, "t0").await.unwrap_err();
+    assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
+    assert_eq!(store.damage().tasks, 0);
+}
+
+/// A check reads tasks in pages, and reports what of the log no task needs.
+#[tokio::test]
+async fn a_check_finds_damage_in_long_tasks_and_in_records() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), SimulatedDisk::new(1));
+    let settings = SledSettings::in_folder(folder.path());
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    let sample = Sample::new("long");
+    sample.create(&store, 1).await;
+    for _ in 0..8 {
+        let event = || Event::Metadata { metadata: Metadata::new(), revised: None };
+        let expected = sample.head(&store).await.seq;
+        let events = (0..100).map(|_| event()).collect();
+        store.append(&sample.caller, sample.append(expected, 2, events)).await.unwrap();
+    }
+    let LogOffset { at: late, .. } = store.reader.disk.find("long").unwrap().unwrap().offset;
+    sample.then(&store, 3, Event::TurnEnded { turn: 1 }).await;
+    let before = store.reader.disk.index().end().at;
+    store.put_record(&sample.caller, &record_key("x"), vec![7; 50]).await.unwrap();
+    Sample::new("last").create(&store, 4).await;
+    assert!(store.check().unwrap().is_intact());
+    let path = folder.path().join("log/0000000000000000.log");
+    for at in [late, before] {
+        disk.flip(&path, at as usize + FRAME + 30, 0);
+    }
+    let report = store.check().unwrap();
+    let damaged: Vec<&str> = report.damaged.iter().map(|one| one.task.as_str()).collect();
+    assert_eq!((damaged, report.records), (vec!["long"], 1));
+    assert_eq!(report.lost.len(), 2);
 }
 
 /// The index cannot be rebuilt while the disk cannot read an earlier part of the log.

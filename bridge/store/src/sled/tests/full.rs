@@ -89,6 +89,27 @@ async fn what_frees_a_full_disk_is_not_refused_with_what_fills_it() {
     deleted.unwrap();
 }
 
+#[tokio::test]
+async fn a_full_disk_is_compacted() {
+    let backend = Sled::new();
+    let disk = SimulatedDisk::new(1).with_segments(4 << 10);
+    let store = SledStore::open_simulated(&backend.settings(), &disk).unwrap();
+    fill(&store, 0..60).await;
+    let alice = Sample::new("").caller;
+    store.put_record(&alice, &record_key("x"), vec![7; 1_000]).await.unwrap();
+    for number in 1..60 {
+        store.delete(&alice, &format!("t{number}"), Deletion::Forced).await.unwrap();
+    }
+    // A part of the reserve for the index is used.
+    disk.set_free(40 << 20);
+    assert!(matches!(store.ready().await, Err(StoreError::Full { .. })));
+    store.compact(|| true).await.unwrap();
+    let found = store.disk_use().await.unwrap().unwrap();
+    assert!(found.log <= 2 * found.live + (12 << 10), "{found:?}");
+    let kept = store.record(&alice, &record_key("x")).await.unwrap();
+    assert_eq!(kept, Some(vec![7; 1_000]));
+}
+
 /// A new segment of the log is an open file more, and so is its folder while it is synced.
 #[tokio::test]
 async fn too_many_open_files_refuse_writes_until_there_are_fewer() {
