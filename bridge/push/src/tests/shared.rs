@@ -50,7 +50,7 @@ impl Leases for TestLeases {
     }
 
     async fn lost(&self) {
-        pending().await
+        pending::<()>().await;
     }
 
     async fn leave(&self) {}
