@@ -283,8 +283,9 @@ async fn a_task_with_the_id_of_a_deleted_one_has_only_its_own_events() {
     let sample = Sample::new("t");
     for (appends, events) in [(31, 2), (99, 2), (40, 1)] {
         sample.create(&store, 1).await;
+        let metadata = Metadata::from_iter([("appends".to_owned(), appends.into())]);
         for _ in 0..appends {
-            let event = || Event::Metadata { metadata: Metadata::new(), revised: None };
+            let event = || Event::Metadata { metadata: metadata.clone(), revised: None };
             let expected = sample.head(&store).await.seq;
             let events = (0..events).map(|_| event()).collect();
             store.append(&sample.caller, sample.append(expected, 2, events)).await.unwrap();
@@ -295,6 +296,10 @@ async fn a_task_with_the_id_of_a_deleted_one_has_only_its_own_events() {
             let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
             let expected: Vec<Seq> = (after + 1..=last).take(2).collect();
             assert_eq!(numbers, expected, "after {after} of {last}");
+            for stored in events.into_iter().filter(|stored| stored.seq > 3) {
+                let expected = Event::Metadata { metadata: metadata.clone(), revised: None };
+                assert_eq!(stored.event, expected, "after {after} of {last}");
+            }
         }
         store.delete(&sample.caller, "t", Deletion::Forced).await.unwrap();
     }

@@ -3,7 +3,7 @@
 use std::{
     pin::pin,
     sync::atomic::{AtomicBool, Ordering},
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Wake, Waker},
 };
 
 use super::{
@@ -22,16 +22,22 @@ async fn delete_most(store: &SledStore) {
 
 #[tokio::test]
 async fn a_compaction_ends_although_records_are_replaced_meanwhile() {
-    const MAX_STEPS: usize = 5_000;
+    const MAX_STEPS: usize = 2_000;
     let small = Small::new();
     let store = small.open();
-    fill(&store).await;
-    let mut steps = 0;
-    while store.compact_step().await.unwrap() {
+    // Each round replaces more than a step copies.
+    let replace = async || {
         for _ in 0..6 {
             let value = vec![1; 1_000];
             store.put_record(&Caller::new("carol"), &record(0), value).await.unwrap();
         }
+    };
+    for _ in 0..20 {
+        replace().await;
+    }
+    let mut steps = 0;
+    while store.compact_step().await.unwrap() {
+        replace().await;
         steps += 1;
         assert!(steps < MAX_STEPS);
     }
@@ -58,14 +64,25 @@ impl Wake for Woken {
     }
 }
 
-/// The copies of a task are refused if it has changed since it was read, and so are those of a record.
+/// Does a step of a compaction. Whenever the step could continue after it has waited, `between` runs first.
+async fn step(store: &SledStore, mut between: impl AsyncFnMut()) {
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut step = pin!(store.compact_step());
+    while step.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        while !woken.0.swap(false, Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+        between().await;
+    }
+}
+
+/// The copies of a task are refused if it has changed since it was read.
 #[tokio::test]
-async fn what_changes_all_the_time_is_not_lost() {
+async fn a_task_that_changes_all_the_time_is_not_lost() {
     let small = Small::new();
     let store = small.open();
     let (busy, gone) = (Sample::new("busy"), Sample::new("gone"));
-    let (key, mut value) = (record(0), 0);
-    store.put_record(&busy.caller, &key, vec![value]).await.unwrap();
     for sample in [&busy, &gone] {
         sample.create(&store, 0).await;
         for _ in 0..40 {
@@ -74,27 +91,58 @@ async fn what_changes_all_the_time_is_not_lost() {
         }
     }
     store.delete(&gone.caller, "gone", Deletion::Forced).await.unwrap();
-    let woken = Arc::new(Woken(AtomicBool::new(false)));
-    let waker = Waker::from(Arc::clone(&woken));
-    for _ in 0..8 {
-        let mut step = pin!(store.compact_step());
-        while let Poll::Pending = step.as_mut().poll(&mut Context::from_waker(&waker)) {
-            // What the step waited for is done, and the step has not noticed it yet.
-            while !woken.0.swap(false, Ordering::SeqCst) {
-                tokio::task::yield_now().await;
-            }
+    for _ in 0..3 {
+        let change = async || {
             busy.then(&store, 2, status(TaskState::Working, "busy")).await;
-            value = (value + 1) % 100;
-            store.put_record(&busy.caller, &key, vec![value]).await.unwrap();
-        }
-        assert_eq!(store.record(&busy.caller, &key).await.unwrap(), Some(vec![value]));
+        };
+        step(&store, change).await;
     }
+    // The next step removes what was emptied.
+    let index = store.reader.disk.index();
+    while index.durable_end() < index.end().at {
+        index.write_soon();
+        index.settle();
+    }
+    store.compact_step().await.unwrap();
+    assert!(store.check().unwrap().is_intact());
     store.compact(|| true).await.unwrap();
     assert!(store.reader.disk.log.begin() > 0);
     let seq = busy.head(&store).await.seq;
     let events = store.read(&busy.caller, "busy", 0, 10_000).await.unwrap();
     assert_eq!(events.len() as Seq, seq);
     assert!(store.check().unwrap().is_intact());
+}
+
+#[tokio::test]
+async fn a_record_that_changes_while_it_is_copied_has_its_new_value() {
+    // A step waits a few times before it copies the first record, and then twice for each.
+    for waits in 0..5 {
+        let small = Small::new();
+        let store = small.open();
+        let (alice, carol) = (Caller::new("alice"), Caller::new("carol"));
+        let mut values = [0_u8; 12];
+        for (number, value) in values.iter().enumerate() {
+            store.put_record(&alice, &record(number), vec![*value; 50]).await.unwrap();
+        }
+        for _ in 0..60 {
+            store.put_record(&carol, &record(0), vec![0; 500]).await.unwrap();
+        }
+        let mut waited = 0;
+        let change = async || {
+            for (number, value) in values.iter().enumerate() {
+                let found = store.record(&alice, &record(number)).await.unwrap();
+                assert_eq!(found, Some(vec![*value; 50]), "{number} of {waits}");
+            }
+            waited += 1;
+            let number = usize::checked_sub(waited, waits).map(|waited| waited / 2);
+            if let Some((number, value)) = number.and_then(|one| Some((one, values.get_mut(one)?)))
+            {
+                *value += 1;
+                store.put_record(&alice, &record(number), vec![*value; 50]).await.unwrap();
+            }
+        };
+        step(&store, change).await;
+    }
 }
 
 /// The index on the disk is older than that in memory when the program is killed.

@@ -274,10 +274,10 @@ async fn a_check_finds_damage_in_long_tasks_and_in_records() {
     let store = SledStore::open_simulated(&settings, &disk).unwrap();
     let sample = Sample::new("long");
     sample.create(&store, 1).await;
-    for _ in 0..8 {
+    for _ in 0..40 {
         let event = || Event::Metadata { metadata: Metadata::new(), revised: None };
         let expected = sample.head(&store).await.seq;
-        let events = (0..100).map(|_| event()).collect();
+        let events = (0..20).map(|_| event()).collect();
         store.append(&sample.caller, sample.append(expected, 2, events)).await.unwrap();
     }
     let LogOffset { at: late, .. } = store.reader.disk.find("long").unwrap().unwrap().offset;
