@@ -10,7 +10,7 @@ use std::{
 use super::{stored_append::StoredAppend, task_lists::TaskLists};
 use crate::{
     Append, Deletion, Event, Head, Idle, ListPosition, ListQuery, RecordKey, Result, Seq,
-    StoreError, StoredEvent, TaskCounts, caller::Caller,
+    StoreError, StoredEvent, TaskCounts, Unordered, caller::Caller,
 };
 
 /// Tasks by the time of their status in milliseconds.
@@ -19,7 +19,8 @@ pub(super) type TasksByTime = BTreeSet<(i64, Arc<str>)>;
 /// All tables. The lock is only held while data are changed or copied.
 #[derive(Debug, Default)]
 pub(super) struct MemoryTables {
-    pub(super) tasks: BTreeMap<Arc<str>, TaskEntry>,
+    /// The tasks by their ids. They are not sorted, because a send looks its task up several times.
+    pub(super) tasks: Unordered<Arc<str>, TaskEntry>,
     /// The tasks and ids of each caller at each agent.
     caller_indexes: BTreeMap<(Caller, Arc<str>), CallerIndex>,
     /// The tasks with turns that have not ended.
@@ -251,18 +252,23 @@ fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::a2a::{Message, Part, Role};
+
     use super::*;
     use crate::testing::Sample;
 
+    /// Creates a task with a message whose id is the task's.
     fn create(tables: &mut MemoryTables, sample: &Sample) {
         let queued = Event::TurnQueued {
             turn: 1,
-            message_id: "m".into(),
+            message_id: sample.task.clone(),
             names_context: None,
             traceparent: None,
         };
-        let append = sample.append(0, 1, vec![sample.created(), queued]);
-        let stored = StoredAppend::of(&append).unwrap();
+        let message = Message::new(&*sample.task, Role::User, vec![Part::text("a text")]);
+        let events = vec![sample.created(), Event::Message(message), queued];
+        let mut append = sample.append(0, 1, events);
+        let stored = StoredAppend::of(&mut append, Some(&sample.context)).unwrap();
         tables.append(&sample.caller, &append, stored).unwrap();
     }
 
@@ -271,18 +277,31 @@ mod tests {
         let mut tables = MemoryTables::default();
         let (stays, gone) = (Sample::new("stays"), Sample::new("gone").within("another context"));
         let other = Sample::new("other").of(Caller::new("bob"));
-        for sample in [&stays, &gone, &other] {
+        create(&mut tables, &stays);
+        let before = format!("{tables:?}");
+        for sample in [&gone, &other] {
             create(&mut tables, sample);
         }
         for sample in [&gone, &other] {
             tables.delete(&sample.caller, &sample.task, Deletion::Forced).unwrap();
         }
-        let [index] = Vec::from_iter(tables.caller_indexes.values())[..] else {
-            panic!("{tables:?}");
-        };
-        // The list of all contexts, and that of one.
-        assert_eq!((index.lists.lists.len(), index.lists.entries.len()), (2, 2));
-        assert_eq!((tables.tasks.len(), tables.turns.len()), (1, 1));
-        assert_eq!(tables.counts[&Arc::from("sample")].open, 1);
+        assert_eq!(format!("{tables:?}"), before);
+    }
+
+    #[test]
+    fn messages_whose_ids_have_the_same_hash_are_told_apart() {
+        let mut tables = MemoryTables::default();
+        let (one, other) = (Sample::new("one"), Sample::new("other"));
+        create(&mut tables, &one);
+        create(&mut tables, &other);
+        let hash = tables.message_hasher.hash_one("other");
+        let index = tables.caller_indexes.values_mut().next().unwrap();
+        index.messages.insert((hash, 2, "one".into()));
+        index.messages.insert((hash, 1, "other".into()));
+        let index = tables.caller_indexes.values().next().unwrap();
+        let found = |id| tables.find_message(index, id).unwrap();
+        assert_eq!(found("other"), Some(("other".into(), 2)));
+        assert_eq!(found("one"), Some(("one".into(), 2)));
+        assert_eq!(found("none"), None);
     }
 }
