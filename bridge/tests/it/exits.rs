@@ -64,6 +64,20 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
 }
 
 #[tokio::test]
+async fn agents_that_cannot_be_hosted_are_not_announced() {
+    let same = ["serve", "--store", "memory", "--listen", "127.0.0.1:0"];
+    let bots = ["--bot", "a=http://127.0.0.1:9/", "--bot", "a=http://127.0.0.1:8/"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(same).args(bots);
+    let (code, printed, errors) = running::output(&mut command, LIMIT).await;
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("two agents have the name \"a\""), "{errors}");
+    for text in [printed, errors] {
+        assert!(!text.contains("open to everybody"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_needs_a_stored_store_refuses_memory_as_a_wrong_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().to_str().unwrap();

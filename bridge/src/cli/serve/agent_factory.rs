@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_translate::{QuestionEnd, SilentEnd};
 use url::Url;
 
-use super::{Result, addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
+use super::{Result, addresses::Addresses, bot_credentials::BotCredentials, caller_access};
 use crate::{
     agent::{Agent, AnswerKind, ConversationScope, RepeatPolicy, TurnSettings},
     auth::Issuer,
@@ -30,13 +30,11 @@ pub(super) struct AgentFactory {
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
-    /// Whether to log the kind of callers that are admitted.
-    pub(super) tells: bool,
 }
 
 impl AgentFactory {
-    /// Creates a host with all agents. An error has no effects.
-    pub(super) fn host(&self, config: &Config) -> Result<Host> {
+    /// Creates a host with all agents, and a line for each that says which callers are admitted. An error has no effects.
+    pub(super) fn host(&self, config: &Config) -> Result<(Host, Vec<String>)> {
         let mut agents = Vec::new();
         let mut admitted = Vec::new();
         for said in &config.agents {
@@ -47,11 +45,10 @@ impl AgentFactory {
             admitted.push((said, extended, access));
         }
         let mut host = Host::new(self.store.clone(), agents).retention(retention(config));
+        let mut notes = Vec::new();
         for (said, extended, access) in admitted {
             let name = &said.name.text;
-            if self.tells {
-                print(&format!("agent {name}: {}", access.summary()));
-            }
+            notes.push(format!("agent {name}: {}", access.summary()));
             host = host.access(name, access);
             if let Some(card) = extended {
                 host = host.extended_card(name, card);
@@ -66,7 +63,7 @@ impl AgentFactory {
                 host = host.turns(name, said.turns_in_words());
             }
         }
-        Ok(host)
+        Ok((host, notes))
     }
 
     fn agent(&self, config: &Config, said: &AgentConfig) -> Result<Agent> {

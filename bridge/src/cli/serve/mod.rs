@@ -91,10 +91,11 @@ impl Serve {
             );
             return Err(error.into());
         }
-        let agent_factory = agent_factory(&config, &place, store.clone(), &choice, true).await?;
+        let agent_factory = agent_factory(&config, &place, store.clone(), &choice).await?;
         // From here on there are parts to shut down in order.
         let stop = stop_or_end()?;
-        let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
+        let (host, notes) = assembled(&config, &agent_factory, &place, grpc_address)?;
+        let host = host.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
         let stop = drain::drain(stop, hosted.clone(), &config.drain);
         let mut callback_app = hosted.callbacks();
@@ -115,6 +116,7 @@ impl Serve {
             encryption: encryption.clone(),
         };
         run::reload_on(hangups, reload);
+        notes.iter().for_each(|note| print(note));
         if let Some(address) = grpc_address {
             print(&format!("listening for gRPC on {address}"));
         }
@@ -168,9 +170,8 @@ pub(super) async fn judge(config: &Config) -> Result<()> {
     config.issuer.keys = None;
     let place = Addresses::configured(&config)?;
     let choice = StoreChoice::Memory;
-    let agent_factory =
-        agent_factory(&config, &place, choice.open().await?, &choice, false).await?;
-    let host = assembled(&config, &agent_factory, &place, addresses::grpc_listen(&config))?;
+    let agent_factory = agent_factory(&config, &place, choice.open().await?, &choice).await?;
+    let (host, _) = assembled(&config, &agent_factory, &place, addresses::grpc_listen(&config))?;
     host.start(place.public_url.as_str()).await?;
     addresses::encryption(&config)?;
     Ok(())
@@ -182,7 +183,6 @@ async fn agent_factory(
     place: &Addresses,
     store: Arc<dyn Store>,
     choice: &StoreChoice,
-    tells: bool,
 ) -> Result<AgentFactory> {
     let channel = Channel::new(
         store.clone(),
@@ -196,19 +196,18 @@ async fn agent_factory(
         channel,
         store,
         issuer: issuer(config, place, choice).await?,
-        tells,
     })
 }
 
-/// Returns the host with the agents and all other settings.
+/// Returns the host with the agents and all other settings, and what the operator should know of the agents.
 fn assembled(
     config: &Config,
     agent_factory: &AgentFactory,
     place: &Addresses,
     grpc: Option<SocketAddr>,
-) -> Result<Host> {
-    let mut host = agent_factory
-        .host(config)?
+) -> Result<(Host, Vec<String>)> {
+    let (host, notes) = agent_factory.host(config)?;
+    let mut host = host
         .connector(agent_factory.channel.clone())
         .grpc(place.grpc(config, grpc))
         .quota(config.limits.quota())
@@ -222,7 +221,7 @@ fn assembled(
     if let Some(key) = &config.card_key {
         host = host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?));
     }
-    push::with_push(host, &config.push)
+    Ok((push::with_push(host, &config.push)?, notes))
 }
 
 /// Returns the checks in front of the agents.

@@ -46,7 +46,9 @@ impl Reload {
             // The addresses in use may be open to others, although those in the file are not.
             addresses::check(&served)?;
         }
-        self.hosted.replace(self.agent_factory.host(&served)?)?;
+        let (host, notes) = self.agent_factory.host(&served)?;
+        self.hosted.replace(host)?;
+        notes.iter().for_each(|note| print(note));
         self.renew(&renewed);
         super::certificate::note(&served, self.hosted.metrics());
         for key in unchanged {
@@ -194,9 +196,8 @@ mod tests {
                 channel: channel.clone(),
                 store,
                 issuer: None,
-                tells: false,
             };
-            let host = agent_factory.host(&config).unwrap().connector(channel);
+            let host = agent_factory.host(&config).unwrap().0.connector(channel);
             let hosted = host.start("http://127.0.0.1:3978").await.unwrap();
             let app = hosted.router();
             let reload = Reload { flags, config, agent_factory, hosted, encryption: None };
