@@ -23,8 +23,9 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
         return *exit;
     }
     if let Some(ConfigErrors(errors)) = error.downcast_ref() {
-        let is_unreadable =
-            |problem: &Problem| matches!(problem, Problem::Unreadable(_) | Problem::NoFile { .. });
+        let is_unreadable = |problem: &Problem| {
+            matches!(problem, Problem::Unreadable(_) | Problem::NotUtf8(_) | Problem::NoFile { .. })
+        };
         return match errors.iter().any(|error| is_unreadable(&error.problem)) {
             true => Exit::Unreadable,
             false => Exit::Failed,

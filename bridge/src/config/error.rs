@@ -22,13 +22,13 @@ pub struct ConfigError {
 impl ConfigError {
     /// Returns whether the file could not be opened, or is not text.
     pub fn is_unreadable(&self) -> bool {
-        matches!(self.problem, Problem::Unreadable(_))
+        matches!(self.problem, Problem::Unreadable(_) | Problem::NotUtf8(_))
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_unreadable() {
+        match matches!(self.problem, Problem::Unreadable(_)) {
             true => write!(f, "{}: ", self.path.display())?,
             false => write!(f, "{}:{}:{}: ", self.path.display(), self.line, self.column)?,
         }
@@ -48,9 +48,12 @@ pub struct ConfigErrors(pub Vec<ConfigError>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Problem {
-    /// The file could not be opened, or is not UTF-8.
+    /// The file could not be opened.
     #[error("cannot be read: {0}")]
     Unreadable(String),
+    /// The file is not UTF-8.
+    #[error("cannot be read: the byte 0x{0:02x} is not UTF-8; save the file as UTF-8")]
+    NotUtf8(u8),
     /// The file is not TOML, lacks a key, or has a value of the wrong type.
     #[error("{0}")]
     Rejected(String),

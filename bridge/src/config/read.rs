@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -31,19 +31,21 @@ pub(crate) fn read_changed(
     builtins: &[&'static str],
     change: impl FnOnce(&mut Config),
 ) -> Result<Config, ConfigErrors> {
-    let unreadable = |error: io::Error| {
-        let problem = Problem::Unreadable(error.to_string());
-        ConfigErrors(vec![ConfigError {
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            key: String::new(),
-            problem,
-        }])
+    let wrong = |(line, column), problem| {
+        let (path, key) = (path.to_owned(), String::new());
+        ConfigErrors(vec![ConfigError { path, line, column, key, problem }])
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let unreadable = |error: io::Error| wrong((1, 1), Problem::Unreadable(error.to_string()));
+    let mut file = File::open(path).map_err(unreadable)?;
     let is_private = not_private(&file).map_err(unreadable)?.is_none();
-    let text = io::read_to_string(file).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let (valid, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let byte = rest.first().copied().unwrap_or_default();
+        let place = position(&String::from_utf8_lossy(valid), valid.len());
+        wrong(place, Problem::NotUtf8(byte))
+    })?;
     let mut config = parse_changed(path, &text, builtins, change)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let found = find_secrets(&mut config, &SecretSources { folder, is_private });

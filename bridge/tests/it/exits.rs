@@ -40,6 +40,8 @@ async fn a_missing_store_is_exit_code_4_and_an_unreadable_file_3() {
     let missing = folder.path().join("bridge.toml");
     let missing = missing.to_str().unwrap();
     ends(&["--config", missing], 3, "bridge.toml: cannot be read").await;
+    std::fs::write(missing, b"# one\n# caf\xe9\n").unwrap();
+    ends(&["--config", missing], 3, "bridge.toml:2:6: cannot be read: the byte 0xe9").await;
     let push = ["registry", "push", "no-card.json", "localhost:1/agents/plan:v1"];
     command_ends(&push, 3, "no-card.json: ").await;
     command_ends(&["discover", "--ca", "no.pem", bridge.url()], 3, "--ca no.pem: ").await;
