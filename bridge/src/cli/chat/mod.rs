@@ -24,7 +24,11 @@ use std::{
 
 use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
 use bridge_program::{Exit, err, errln, terminal};
-use bridge_protocol::{a2a::Part, dialect::Version, signing::SignatureState};
+use bridge_protocol::{
+    a2a::{ErrorKind, Part},
+    dialect::Version,
+    signing::SignatureState,
+};
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
@@ -105,14 +109,25 @@ fn versions() -> impl TypedValueParser<Value = Version> {
     })
 }
 
+/// Parses a binding by its name on the command line.
 fn bindings() -> impl TypedValueParser<Value = Binding> {
-    let names = [("jsonrpc", "JSON-RPC"), ("rest", "HTTP+JSON"), ("grpc", "gRPC")];
-    let names = names.map(|(name, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        "jsonrpc" => Binding::JsonRpc,
-        "rest" => Binding::HttpJson,
-        _ => Binding::Grpc,
+    let names = Binding::ALL.map(|binding| {
+        let (name, help) = flag(binding);
+        PossibleValue::new(name).help(help)
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut bindings = Binding::ALL.into_iter();
+        bindings.find(|binding| flag(*binding).0 == name).ok_or("expected a binding of A2A")
     })
+}
+
+/// Returns the name of a binding on the command line, and its usual name.
+fn flag(binding: Binding) -> (&'static str, &'static str) {
+    match binding {
+        Binding::JsonRpc => ("jsonrpc", "JSON-RPC"),
+        Binding::HttpJson => ("rest", "HTTP+JSON"),
+        Binding::Grpc => ("grpc", "gRPC"),
+    }
 }
 
 /// The command in a line of input.
@@ -206,6 +221,9 @@ fn refused(error: &ClientError) -> Failure {
         Fault::Http { status: 404 | 410, .. } if error.operation == "card" => format!(
             "there is no agent card at {}: bridge discover SITE shows the agents of a site",
             error.agent
+        ),
+        Fault::Rpc(answer) if answer.kind() == Some(ErrorKind::MethodNotFound) => format!(
+            "{error}\nthe agent may speak another version of A2A than its card names: --version 1.0 or --version 0.3 tries one"
         ),
         _ => error.to_string(),
     };
@@ -326,7 +344,25 @@ async fn next(
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::jsonrpc::RpcError;
+
     use super::*;
+
+    #[test]
+    fn an_agent_without_the_method_is_called_in_another_version() {
+        let refused_with = |code| {
+            let answer = RpcError { code, message: "Method not found".to_owned(), data: None };
+            let error = ClientError {
+                agent: "http://h/".into(),
+                operation: "SendMessage",
+                binding: Some(Binding::JsonRpc),
+                fault: Fault::Rpc(answer),
+            };
+            refused(&error).to_string()
+        };
+        assert!(refused_with(-32601).ends_with("--version 1.0 or --version 0.3 tries one"));
+        assert!(refused_with(-32602).ends_with("Method not found"));
+    }
 
     #[test]
     fn a_line_is_a_message_or_a_command() {
