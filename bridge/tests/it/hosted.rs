@@ -89,6 +89,21 @@ async fn a_path_of_no_agent_says_where_agents_are_listed() {
         let expected = "there is nothing at /echo: all agents are listed at /a2a/catalog";
         assert_eq!(told["error"]["message"], expected);
     }
+    // In another app, the paths begin with that of the app.
+    let app = Router::new().nest("/agents", hosted.router());
+    for (path, expected) in [
+        ("/agents/echo", "nothing at /agents/echo: all agents are listed at /agents/a2a/catalog"),
+        (
+            "/agents/a2a/echo/tasks/t:explode",
+            "nothing at /agents/a2a/echo/tasks/t:explode: the operations of agent \"echo\" are below /agents/a2a/echo, such as \
+             POST /agents/a2a/echo/message:send, and all agents are listed at /agents/a2a/catalog",
+        ),
+    ] {
+        let (_, told) = posted(app.clone(), path).await;
+        let told: Value = serde_json::from_slice(&told).unwrap();
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with(expected), "{message}");
+    }
     // The app in which the routes are mounted answers for other paths.
     let app = Router::new().fallback(async || "other").merge(echo().router(URL).await.unwrap());
     assert_eq!(posted(app, "/echo").await, (StatusCode::OK, "other".into()));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Extension, Router,
+    extract::NestedPath,
     http::{HeaderMap, Uri},
     response::Response,
 };
@@ -17,7 +18,8 @@ use super::{
 use crate::{
     auth, clock,
     server::{
-        BODY_LIMIT, Endpoint, Readiness, agent_catalog, error_response, health, openapi, router,
+        BODY_LIMIT, Endpoint, Readiness, agent_catalog, error_response, health, openapi, prefix,
+        router,
     },
     service::Service,
     trace,
@@ -105,8 +107,13 @@ fn with_grpc(app: Router, _: Readiness, _: &[Endpoint]) -> Router {
 }
 
 /// Answers requests to paths of no agent.
-async fn unknown_path(uri: Uri, headers: HeaderMap) -> Response {
+async fn unknown_path(
+    nested: Option<Extension<NestedPath>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let (prefix, path) = (prefix(nested.as_deref()), uri.path());
     let message =
-        format!("there is nothing at {}: all agents are listed at {CATALOGUE}", uri.path());
+        format!("there is nothing at {prefix}{path}: all agents are listed at {prefix}{CATALOGUE}");
     error_response(&headers, Error::new(ErrorKind::MethodNotFound, message))
 }

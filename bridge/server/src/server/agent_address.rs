@@ -33,7 +33,9 @@ pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest
             let location = [(LOCATION, "../".repeat(depth) + "docs")];
             (StatusCode::FOUND, allow, location).into_response()
         }
-        Method::GET | Method::HEAD if takes_text => (allow, mount.usage()).into_response(),
+        Method::GET | Method::HEAD if takes_text => {
+            (allow, mount.usage(received.nested.as_ref())).into_response()
+        }
         _ => rest::handle(mount, received).await,
     }
 }

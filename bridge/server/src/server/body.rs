@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRef, FromRequest, FromRequestParts as _, Request},
+    extract::{FromRef, FromRequest, FromRequestParts as _, NestedPath, Request},
     http::{
         HeaderMap, Method, StatusCode, Uri,
         header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
@@ -29,6 +29,8 @@ pub(super) struct ReceivedRequest {
     pub(super) method: Method,
     pub(super) headers: HeaderMap,
     pub(super) uri: Uri,
+    /// The path at which the app is nested in another one. It is not in the URI.
+    pub(super) nested: Option<NestedPath>,
     pub(super) body: Result<Bytes, BodyError>,
 }
 
@@ -97,6 +99,7 @@ where
             method: parts.method,
             headers: parts.headers,
             uri: parts.uri,
+            nested: parts.extensions.remove(),
         })
     }
 }

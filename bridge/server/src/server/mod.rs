@@ -31,7 +31,7 @@ pub use health::{Readiness, health};
 pub use openapi::openapi;
 pub(crate) use overload::is_for_bots;
 pub use overload::{is_reserved, reject};
-pub(crate) use rest::error_response;
+pub(crate) use rest::{error_response, prefix};
 
 use axum::{
     Router,

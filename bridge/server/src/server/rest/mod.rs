@@ -22,7 +22,7 @@ pub(super) mod route;
 use std::sync::Arc;
 
 use axum::{
-    extract::{FromRef, State},
+    extract::{FromRef, NestedPath, State},
     http::{HeaderMap, Method, StatusCode, Uri},
     response::Response,
 };
@@ -76,14 +76,15 @@ impl MountedAgent {
         received: ReceivedRequest,
         writer: ResponseWriter,
     ) -> Result<Response, HttpError> {
-        let ReceivedRequest { requester, method, headers, uri, body } = received;
+        let ReceivedRequest { requester, method, headers, uri, nested, body } = received;
         let body = body.map_err(body_error)?;
         let endpoint = &self.endpoint;
         let refused = |refusal: HttpError| {
             endpoint.service.refused(&endpoint.agent, &refusal.error);
             refusal
         };
-        let routed = self.route(&method, uri.path()).map_err(refused)?;
+        let prefix = prefix(nested.as_ref());
+        let routed = self.route(&method, uri.path(), prefix).map_err(refused)?;
         let mut context = requester.context(&endpoint.agent);
         let understood = understand(&mut context, &routed, &headers, &uri, &body);
         // Otherwise headers and URI, and the connection's read buffer, would stay in memory until the answer is sent.
@@ -109,31 +110,33 @@ impl MountedAgent {
         path.strip_prefix(&*self.path).unwrap_or(path)
     }
 
-    fn route(&self, method: &Method, path: &str) -> Result<RouteMatch, HttpError> {
+    fn route(&self, method: &Method, path: &str, prefix: &str) -> Result<RouteMatch, HttpError> {
         let below = self.below(path);
         let takes_tenants = *self.path == *self.endpoint.own_path;
-        route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
+        route::find(method, below, takes_tenants)
+            .map_err(|unrouted| self.unrouted(path, prefix, unrouted))
     }
 
-    /// Says in a line how the agent is called.
-    pub(super) fn usage(&self) -> String {
+    /// Says in a line how the agent is called, in an app that is nested at this path.
+    pub(super) fn usage(&self, nested: Option<&NestedPath>) -> String {
         let agent = &self.endpoint.agent;
         format!(
             "agent {agent:?} expects JSON-RPC by POST at this address; {}\n",
-            self.other_addresses()
+            self.other_addresses(prefix(nested))
         )
     }
 
-    fn other_addresses(&self) -> String {
+    fn other_addresses(&self, prefix: &str) -> String {
         let own = &self.endpoint.own_path;
         format!(
-            "its card is at {own}/{}, HTTP+JSON at {own}/message:send and beside it, and a page to try it at /docs",
+            "its card is at {prefix}{own}/{}, HTTP+JSON at {prefix}{own}/message:send and beside it, and a page to try it at \
+             {prefix}/docs",
             places::CURRENT
         )
     }
 
     /// Returns the error for a request that matches no operation. It contains the paths of the operations.
-    fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
+    fn unrouted(&self, path: &str, prefix: &str, unrouted: RouteError) -> HttpError {
         let Endpoint { own_path: own, agent, .. } = &*self.endpoint;
         match unrouted {
             RouteError::Method { allowed }
@@ -141,23 +144,28 @@ impl MountedAgent {
             {
                 let message = format!(
                     "expected JSON-RPC by POST at the address of agent {agent:?}; {}",
-                    self.other_addresses()
+                    self.other_addresses(prefix)
                 );
                 HttpError::method(message, &allowed)
             }
             RouteError::Method { allowed } => {
                 let methods = allowed.join(" or ");
-                HttpError::method(format!("expected {methods} at {path}"), &allowed)
+                HttpError::method(format!("expected {methods} at {prefix}{path}"), &allowed)
             }
             RouteError::Path => {
                 let message = format!(
-                    "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
-                    as POST {own}/message:send, and all agents are listed at /a2a/catalog"
+                    "there is nothing at {prefix}{path}: the operations of agent {agent:?} are below {prefix}{own}, such \
+                    as POST {prefix}{own}/message:send, and all agents are listed at {prefix}/a2a/catalog"
                 );
                 Error::new(ErrorKind::MethodNotFound, message).into()
             }
         }
     }
+}
+
+/// Returns the part of addresses that precedes the paths of an app which is nested at this path.
+pub(crate) fn prefix(nested: Option<&NestedPath>) -> &str {
+    nested.map_or("", NestedPath::as_str)
 }
 
 /// Reads the call of a request, and the format of its response.
