@@ -58,7 +58,7 @@ pub enum RegistryError {
         looked: Vec<String>,
     },
     /// Agents have the skill, but none of them can be reached.
-    #[error("no agent with the skill {skill:?} is healthy: {}", .tried.join("; "))]
+    #[error("no agent with the skill {skill:?} is healthy: {}", listed(.tried))]
     NoneHealthy {
         skill: String,
         /// Every candidate with its error.
@@ -69,15 +69,22 @@ pub enum RegistryError {
 /// The number of characters of an answer kept in an error.
 const TOLD: usize = 300;
 
-/// The number of artifacts that a message lists.
-const LISTED: usize = 20;
+/// The number of candidates that a message lists.
+const LISTED: usize = 10;
+
+/// Returns the first candidates for a message, with the number of the others: a registry may have thousands.
+pub fn listed(all: &[String]) -> String {
+    let listed = all.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match all.len().saturating_sub(LISTED) {
+        0 => listed,
+        others => format!("{listed}; and {others} more"),
+    }
+}
 
 fn looked_at(looked: &[String]) -> String {
-    let listed = looked.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join("; ");
-    match looked.len().saturating_sub(LISTED) {
-        0 if looked.is_empty() => "it is empty".to_owned(),
-        0 => format!("looked at {listed}"),
-        others => format!("looked at {listed}; and {others} more"),
+    match looked.is_empty() {
+        true => "it is empty".to_owned(),
+        false => format!("looked at {}", listed(looked)),
     }
 }
 
@@ -107,6 +114,13 @@ impl RegistryError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_lists_some_candidates_that_were_tried() {
+        let tried = vec!["a: HTTP status 503".to_owned(); LISTED + 3];
+        let error = RegistryError::NoneHealthy { skill: "plan".to_owned(), tried };
+        assert!(error.to_string().ends_with("503; a: HTTP status 503; and 3 more"), "{error}");
+    }
 
     #[test]
     fn a_message_lists_some_artifacts_and_counts_the_others() {

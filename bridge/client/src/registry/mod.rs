@@ -37,7 +37,7 @@ mod version;
 
 pub use artifact::ARTIFACT_TYPE;
 pub use client::Registry;
-pub use error::{RegistryError, Result};
+pub use error::{RegistryError, Result, listed};
 pub use find::RegistryAgent;
 pub use options::{RegistryAuth, RegistryOptions};
 pub use pull::PulledCard;

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_client::{
     discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
-    registry::{Registry, RegistryAuth, RegistryError, RegistryOptions},
+    registry::{Registry, RegistryAuth, RegistryError, RegistryOptions, listed},
 };
 use bridge_program::lock;
 use futures_util::{StreamExt as _, stream};
@@ -199,12 +199,12 @@ fn fault(error: RegistryError) -> AttemptError {
         RegistryError::NoSkill { registry, looked, .. } => {
             AttemptError::NoAgent(match looked.is_empty() {
                 true => format!("the registry {registry} is empty"),
-                false => format!("the registry {registry} has {}", looked.join("; ")),
+                false => format!("the registry {registry} has {}", listed(&looked)),
             })
         }
         RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
             "no agent with the skill answers: {}",
-            tried.join("; ")
+            listed(&tried)
         )),
         error => AttemptError::LookupFailed(error.to_string()),
     }

@@ -1,6 +1,9 @@
 //! Finds agents by the kind of address: an agent, a site, a catalogue, a registry.
 
-use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
+use bridge_client::{
+    discovery::{Discovered, DiscoveryError, discover_all},
+    registry::listed,
+};
 use bridge_program::Exit;
 use url::{Position, Url};
 
@@ -57,7 +60,7 @@ impl Discover {
             Some(skill) if found.is_empty() => Err(format!(
                 "no agent at {} has the skill {skill:?}: looked at {}",
                 self.target,
-                looked.join("; ")
+                listed(&looked)
             )
             .into()),
             _ => Ok(found),
