@@ -251,6 +251,11 @@ mod tests {
             (r#"Bearer realm="x""#, r#"Bearer realm="x""#),
             ("OPENAI_API_KEY=sk-1 next", "OPENAI_API_KEY=[masked] next"),
             ("GET /?api_key=k1&n=1", "GET /?api_key=[masked]&n=1"),
+            (
+                "GET http://h/a?tok=t1&n=1&sig=s1#code=c9 exit code=3 key=v",
+                "GET http://h/a?tok=[masked]&n=1&sig=[masked]#code=[masked] exit code=3 key=v",
+            ),
+            ("\"/x?Key=k9\" 'y?auth=a9'", "\"/x?Key=[masked]\" 'y?auth=[masked]'"),
             ("max_tokens=100", "max_tokens=100"),
             (
                 "grant_type=refresh_token&refresh_token=r1&code_verifier=v1",
@@ -284,6 +289,10 @@ mod tests {
             ),
             ("/callback?code=c-1&state=s", "/callback?code=[masked]&state=s"),
             ("http://h/#access_token=t-1&n=1", "http://h/#access_token=[masked]&n=1"),
+            (
+                "/?tok=t1&auth=a1&signature=s1&code=c9",
+                "/?tok=[masked]&auth=[masked]&signature=[masked]&code=[masked]",
+            ),
             ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
         ] {
             assert_eq!(masker().mask_path(path), expected);

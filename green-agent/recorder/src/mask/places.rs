@@ -59,6 +59,15 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// The names of parameters in queries that hold secrets besides [`SECRET_MEMBERS`]. Elsewhere these words mean other things, such as
+/// the code of an exit.
+const SECRET_PARAMETERS: [&str; 8] =
+    ["auth", "code", "key", "pass", "pwd", "sig", "signature", "tok"];
+
+/// Matches a parameter in the query or the fragment of a URL.
+static PARAMETER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)([?&#]([a-z0-9_.-]+)=)[^\s&#"'<>\\]+"#));
+
 /// Matches the secret part of a service URL, which the bridge gives to bots.
 static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[A-Za-z0-9_-]{64,}"));
 
@@ -88,6 +97,13 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
         replace(text, &MEMBER, |found| {
             let quote = &found[3][..1];
             is_secret_member(&found[2]).then(|| format!("{}{quote}{MASK}{quote}", &found[1]))
+        })
+    } else {
+        text
+    };
+    let text = if text.contains('=') && text.contains(['?', '&', '#']) {
+        replace(text, &PARAMETER, |found| {
+            is_secret_parameter(&found[2]).then(|| format!("{}{MASK}", &found[1]))
         })
     } else {
         text
@@ -160,12 +176,15 @@ pub(super) fn mask_credentials(value: &str) -> String {
     }
 }
 
-/// Masks the value of one `name=value` of a query. Google's APIs call an API key just `key`.
+/// Returns whether a parameter of this name in a query holds a secret.
+fn is_secret_parameter(name: &str) -> bool {
+    is_secret_member(name) || SECRET_PARAMETERS.iter().any(|one| one.eq_ignore_ascii_case(name))
+}
+
+/// Masks the value of one `name=value` of a query.
 pub(super) fn mask_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
-        Some((name, _)) if is_secret_member(name) || name.eq_ignore_ascii_case("key") => {
-            format!("{name}={MASK}")
-        }
+        Some((name, _)) if is_secret_parameter(name) => format!("{name}={MASK}"),
         Some(_) | None => parameter.to_owned(),
     }
 }
