@@ -6,7 +6,9 @@ use std::{
     io::Read as _,
     path::Path,
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 /// The time limit for asking an interpreter for its version.
@@ -142,21 +144,23 @@ fn version(program: &str) -> Option<Result<u8, String>> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let begun = Instant::now();
-    while matches!(child.try_wait(), Ok(None)) {
-        if begun.elapsed() > PATIENCE {
-            // If this fails, the process has ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Some(Err("a program that does not answer".to_owned()));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let mut said = String::new();
-    // Output that cannot be read counts as no version.
-    let _ = child.stdout.take()?.take(64).read_to_string(&mut said);
-    let minor = said.trim().parse();
-    Some(minor.map_err(|_| "a program that does not run".to_owned()))
+    let output = child.stdout.take()?;
+    let (sender, answer) = mpsc::channel();
+    // The thread ends when the program closes its output.
+    thread::spawn(move || {
+        let mut said = String::new();
+        // Output that cannot be read counts as no version.
+        let _ = output.take(64).read_to_string(&mut said);
+        let _ = sender.send(said);
+    });
+    let said = answer.recv_timeout(PATIENCE);
+    // If this fails, the process has ended already.
+    let _ = child.kill();
+    let _ = child.wait();
+    Some(match said {
+        Ok(said) => said.trim().parse().map_err(|_| "a program that does not run".to_owned()),
+        Err(_) => Err("a program that does not answer".to_owned()),
+    })
 }
 
 #[cfg(test)]
