@@ -41,7 +41,7 @@ const MAX_LIVE_FACTOR: u64 = 2;
 const EXTRA_SEGMENTS: u64 = 2;
 /// The number of emptied segments from which the index is written earlier than usual.
 const MAX_EMPTIED: usize = 4;
-/// The number of attempts of one step to copy a task that changes meanwhile.
+/// The number of attempts of one step to copy a task that changes meanwhile, if its appends are written as one job.
 const MAX_ATTEMPTS: usize = 5;
 /// The time after the last step of a compaction with [`CompactionGoal::All`] from which the next step begins another one. A step
 /// does not know that the one before was the last, because the command of the operator was interrupted.
@@ -284,7 +284,7 @@ async fn copy_item(
     found: LiveItem,
     end: u64,
 ) -> Result<bool> {
-    let task = match found {
+    let (task, bytes) = match found {
         LiveItem::Record(key, offset) => {
             let name = key.clone();
             let read = reader.blocking(move |reader| reader.disk.live_value(&name, offset));
@@ -295,9 +295,11 @@ async fn copy_item(
             }
             return Ok(true);
         }
-        LiveItem::Task(task, _) => task,
+        LiveItem::Task(task, bytes) => (task, bytes),
     };
-    for _ in 0..MAX_ATTEMPTS {
+    // An attempt of several jobs writes much. It is not repeated before the pause after this step.
+    let attempts = if bytes > JOB_BYTES as u64 { 1 } else { MAX_ATTEMPTS };
+    for _ in 0..attempts {
         let Some(copy) = read_task(reader, &task, end).await? else {
             return Ok(true);
         };
