@@ -19,7 +19,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use bridge_program::{clock::Present, lock};
+pub use bridge_program::clock::Present;
+use bridge_program::lock;
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use tokio::task::JoinSet;

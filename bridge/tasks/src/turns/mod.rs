@@ -54,6 +54,7 @@ use std::{
     time::Duration,
 };
 
+pub use bridge_program::{ResponseMemory, clock::Present};
 pub use event_projection::snapshot_at;
 pub use follower::Follower;
 pub use status_answer::is_bare_message;
