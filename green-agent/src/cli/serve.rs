@@ -4,9 +4,9 @@ use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge_program::{Exit, OrExit as _, errln, listen, serve, serve_until};
-use clap::{ArgGroup, Args, builder::PossibleValue};
+use clap::{ArgGroup, Args};
 use mcp_tools::{
-    environments::BUILTINS,
+    environments,
     episodes::{Episodes, Limits},
 };
 use url::Url;
@@ -44,7 +44,7 @@ const EPISODES: usize = 256;
 )]
 pub(super) struct Serve {
     /// The environment in which participants are evaluated
-    #[arg(long, value_name = "NAME", value_parser = environments())]
+    #[arg(long, value_name = "NAME", value_parser = environments::flag_values())]
     environment: Option<String>,
     #[command(flatten)]
     pipeline: PipelineArgs,
@@ -86,10 +86,6 @@ pub(super) struct Serve {
     /// The most repetitions of a message
     #[arg(long, value_name = "N", default_value_t = Acknowledge::default().resend, requires = "acknowledge_after")]
     resend: u32,
-}
-
-fn environments() -> Vec<PossibleValue> {
-    BUILTINS.into_iter().map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect()
 }
 
 /// Returns the values of `--delivery`. Only the runner can give a participant its details in advance, so that

@@ -15,6 +15,7 @@ pub(crate) use crate::arguments::changing;
 pub use crate::arguments::{Arguments, refused, tool};
 
 use async_trait::async_trait;
+use clap::builder::PossibleValue;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,6 +95,11 @@ pub const BUILTINS: [(&str, &str); 2] = [
     ("sum", "one step: submit the sum of some numbers"),
     ("shop", "several steps: search, fill a cart, confirm the order"),
 ];
+
+/// Returns the built-in environments as the values of a flag.
+pub fn flag_values() -> Vec<PossibleValue> {
+    BUILTINS.into_iter().map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect()
+}
 
 /// Creates the built-in environment of this name from a seed; returns `None` if there is none of this name.
 pub fn builtin(name: &str, seed: u64) -> Option<Box<dyn Environment>> {

@@ -3,7 +3,7 @@
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
 use bridge_program::{Exit, errln, listen, outln, stop_or_end};
-use clap::{Args, builder::PossibleValue};
+use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::watch;
@@ -14,7 +14,7 @@ use super::{
     listening::{serve_to_the_end, settings, stopped},
 };
 use crate::{
-    environments::{self, BUILTINS},
+    environments,
     episodes::{EndReason, Episodes, Limits, Outcome},
     server,
 };
@@ -26,7 +26,7 @@ const OTHERS: [&str; 2] = ["tools", "command"];
 #[derive(Debug, Args)]
 pub(super) struct EpisodeFlags {
     /// The environment to serve
-    #[arg(long, value_name = "NAME", value_parser = environment_names())]
+    #[arg(long, value_name = "NAME", value_parser = environments::flag_values())]
     environment: Option<String>,
     /// The seed of the environment; the same seed creates the same environment
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = OTHERS)]
@@ -37,10 +37,6 @@ pub(super) struct EpisodeFlags {
     /// The time limit of the episode, such as 90s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with_all = OTHERS)]
     time: Duration,
-}
-
-fn environment_names() -> Vec<PossibleValue> {
-    BUILTINS.into_iter().map(|(name, purpose)| PossibleValue::new(name).help(purpose)).collect()
 }
 
 impl EpisodeFlags {
