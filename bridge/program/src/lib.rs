@@ -19,9 +19,11 @@
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
 //! - [`Exit`], [`Failure`]: the exit codes, and an error that has one
+//! - [`causes()`], [`chain`]: the causes of an error
 //! - [`shell_word`]: writes a path as shells read it
 //! - [`terminal`]: prints text and escapes control characters in it
 
+mod causes;
 pub mod clock;
 mod exit;
 mod header_flag;
@@ -42,6 +44,7 @@ pub mod supervisor;
 pub mod system;
 pub mod terminal;
 
+pub use causes::{causes, chain};
 pub use exit::{Exit, Failure, OrExit, failure};
 pub use header_flag::header_and_variable;
 pub use invalid_http::is_invalid_http;

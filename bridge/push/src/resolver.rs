@@ -3,6 +3,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
+use bridge_program::causes;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::AllowedTargets;
@@ -45,8 +46,7 @@ fn judged(
 
 /// Returns whether a request failed because of [`NotAllowed`].
 pub(super) fn is_refusal(error: &reqwest::Error) -> bool {
-    let error: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<NotAllowed>())
+    causes(error).any(|error| error.is::<NotAllowed>())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Tests that whoever prints an error with its causes reads each text once.
 
-use std::{error::Error, io, iter};
+use std::{error::Error, io};
 
 use bridge::{
     bot::StateError, executor::EmitError, host::HostError, push::PushError, store::StoreError,
     turns::TurnError,
 };
 use bridge_client::{ClientError, Fault};
-use bridge_program::ListenError;
+use bridge_program::{ListenError, causes};
 
 fn disk() -> StoreError {
     let error = io::Error::other("the cable is loose");
@@ -36,7 +36,7 @@ fn an_error_does_not_repeat_its_cause() {
         Box::new(ListenError { address, error }),
     ];
     for error in errors {
-        let chain = iter::successors(Some(&*error), |error| (*error).source());
+        let chain = causes(&*error);
         let texts: Vec<String> = chain.map(ToString::to_string).collect();
         for (index, text) in texts.iter().enumerate() {
             let later = &texts[index + 1..];

@@ -116,7 +116,7 @@ impl Proxy {
                 Ok(Read { kept: Some(kept), sent: Some(reqwest::Body::wrap_stream(all)) })
             }
             Ended::Broken(error) => {
-                let error = format!("the request broke off: {}", relay::in_full(&error));
+                let error = format!("the request broke off: {}", bridge_program::chain(&error));
                 Err((body::cut_short(&read), error))
             }
         }

@@ -1,11 +1,10 @@
 //! Passes bodies back in chunks: event streams, slow bodies, and those too large to be kept.
 
-use std::error::Error;
-
 use axum::{
     body::Body,
     http::{HeaderMap, StatusCode},
 };
+use bridge_program::chain;
 use bridge_protocol::sse::SseParser;
 use bytes::{Bytes, BytesMut};
 use futures_util::{
@@ -75,18 +74,12 @@ pub const NOT_REACHED: &str = "the upstream could not be reached";
 /// contain secrets.
 pub(super) fn no_answer(error: reqwest::Error) -> String {
     let what = if error.is_connect() { NOT_REACHED } else { "the upstream did not answer" };
-    format!("{what}: {}", in_full(&error.without_url()))
+    format!("{what}: {}", chain(&error.without_url()))
 }
 
 /// Returns the message for an upstream that did not finish its reply.
 pub(super) fn broke_off(error: reqwest::Error) -> String {
-    format!("the upstream broke off: {}", in_full(&error.without_url()))
-}
-
-/// Returns an error with its causes.
-pub(super) fn in_full(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    format!("the upstream broke off: {}", chain(&error.without_url()))
 }
 
 /// Passes a body back in chunks; `length` is the length of these chunks in bytes, if the upstream announced

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bridge_program::chain;
 use mcp_tools::secret::Secret;
 use tokio::time::sleep;
 use url::Url;
@@ -15,7 +16,6 @@ use super::{
     Problem, ProblemKind,
     hops::to_environment,
     owner,
-    problem::chain,
     trial_agents::{AgentStart, TrialAgents, log_path},
     watch,
 };

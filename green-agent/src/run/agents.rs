@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use bridge_program::chain;
 use bridge_telemetry::TraceContext;
 use mcp_tools::secret::Secret;
 use tokio::sync::mpsc;
@@ -17,7 +18,6 @@ use super::{
     hops,
     hosted::{Hosted, Remote},
     peers,
-    problem::chain,
     requirements::{Installed, requirements},
     trial_agents::{AgentHandle, AgentStart, TrialAgents, log_path},
 };

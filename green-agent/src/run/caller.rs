@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_program::chain;
 use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{
     agent::Notice,
@@ -13,7 +14,7 @@ use super::{
     episode_setup::EpisodeSetup,
     hops::{caller, to_green},
     hosted::purple,
-    problem::{chain, last_printed},
+    problem::last_printed,
     start::started,
     trial_agents::{AgentStart, TrialAgents},
 };

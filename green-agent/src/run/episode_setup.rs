@@ -2,12 +2,13 @@
 
 use std::{io, sync::Arc};
 
+use bridge_program::chain;
 use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secret};
 use url::Url;
 
 use super::{
-    Problem, ProblemKind, hops::to_environment, owner::is_believed, problem::chain,
-    trial_agents::TrialAgents, watch::CALL_LIMIT,
+    Problem, ProblemKind, hops::to_environment, owner::is_believed, trial_agents::TrialAgents,
+    watch::CALL_LIMIT,
 };
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},

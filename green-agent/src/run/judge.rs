@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
+use bridge_program::chain;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -11,7 +12,7 @@ use super::{
     criterion,
     failed_calls::failed_calls,
     owner,
-    problem::{Problem, ProblemKind, chain},
+    problem::{Problem, ProblemKind},
     refused::refused,
     report::TRIAL_REPORT,
     server_error::{LastLines, server_error},

@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use bridge_program::clock;
+use bridge_program::{chain, clock};
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
 
 use super::{
     Problem, ProblemKind, hops,
     hosted::{Hosted, Remote},
-    problem::chain,
     trial_agents::{AgentHandle, AgentStart},
 };
 use crate::{

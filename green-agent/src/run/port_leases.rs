@@ -3,9 +3,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use bridge_program::chain;
 use tokio::time::{Instant, sleep};
 
-use super::{Problem, ProblemKind, RunOptions, problem::chain};
+use super::{Problem, ProblemKind, RunOptions};
 use crate::{
     participant::ports::{PortLease, PortPool},
     scenario::model::{Ports, Scenario},

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bridge_program::{Exit, lock};
+use bridge_program::{Exit, chain, lock};
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::json;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -19,7 +19,7 @@ use super::{
     log::{self, RunLog},
     plan::{Plan, PlannedTrial, key_of, written},
     port_leases,
-    problem::{Outcome, Owner, Problem, ProblemKind, chain},
+    problem::{Outcome, Owner, Problem, ProblemKind},
     requirements::{Installed, is_prepared, prepare},
     tally::TrialTally,
     trial::{self, Attempt},

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_program::lock;
+use bridge_program::{chain, lock};
 use futures_util::future::try_join_all;
 use tokio::time::timeout;
 
@@ -13,7 +13,6 @@ use super::{
     Problem, ProblemKind, RunEvent, RunOptions,
     episode_setup::EpisodeSetup,
     judge::{not_ready, not_served},
-    problem::chain,
     trial_agents::{AgentHandle, AgentStart, TrialAgents},
 };
 use crate::{

@@ -8,8 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_program::Exit;
-use bridge_program::lock;
+use bridge_program::{Exit, chain, lock};
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
@@ -27,7 +26,6 @@ use super::{
     owner::{is_believed, owner_of},
     port_leases,
     problem::Owner,
-    problem::chain,
     requirements::Installed,
     server_error::{LastLines, server_error},
     start::{all_ready, start_all},

@@ -47,10 +47,11 @@ const PROTOCOL: Modules = &[
 const VERIFY: Modules = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 
 const PROGRAM: Modules = &[
+    ("causes", &[]),
     ("clock", &["lock"]),
     ("exit", &["terminal"]),
     ("header_flag", &[]),
-    ("invalid_http", &[]),
+    ("invalid_http", &["causes"]),
     ("json", &[]),
     ("supervisor", &["terminal"]),
     ("log", &["clock", "terminal"]),
@@ -63,7 +64,7 @@ const PROGRAM: Modules = &[
     ("shell", &[]),
     ("split_mix", &[]),
     ("stop", &["serve", "system"]),
-    ("system", &[]),
+    ("system", &["causes"]),
     ("terminal", &[]),
 ];
 

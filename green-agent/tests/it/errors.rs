@@ -1,8 +1,9 @@
 //! Tests that whoever prints an error with its causes reads each text once.
 
-use std::{error::Error, io, iter, path::PathBuf};
+use std::{error::Error, io, path::PathBuf};
 
 use bridge_client::{ClientError, Fault};
+use bridge_program::causes;
 use bridge_protocol::wire::FieldError;
 use green_agent::{
     dataset::DatasetError,
@@ -70,7 +71,7 @@ fn an_error_does_not_repeat_its_cause() {
         Box::new(ConnectError::Start { server: role(), error: disk() }),
     ];
     for error in errors {
-        let chain = iter::successors(Some(&*error), |error| (*error).source());
+        let chain = causes(&*error);
         let texts: Vec<String> = chain.map(ToString::to_string).collect();
         for (index, text) in texts.iter().enumerate() {
             let later = &texts[index + 1..];

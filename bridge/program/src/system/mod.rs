@@ -18,8 +18,8 @@ pub const FILE_LIMIT_ADVICE: &str =
 
 /// Returns whether an error was caused by too many open files, at any depth.
 pub fn is_from_lack_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    let mut causes =
+        crate::causes(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     causes.any(is_lack_of_files)
 }
 

@@ -4,6 +4,7 @@ use std::{error::Error, fmt, io, iter, time::Duration};
 
 use bridge_client::certificate_rejection;
 use bridge_http::{BodyError, describe_redirect, read_body, root_cause_with_proxy};
+use bridge_program::causes;
 use bridge_protocol::dialect::places;
 use bridge_telemetry::TraceContext;
 use reqwest::{Client, Response, StatusCode, header::CONTENT_TYPE};
@@ -228,8 +229,7 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     if let Some(why) = certificate_rejection(error) {
         return CardProbe::Untrusted { why };
     }
-    let causes = iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
-    let why = causes.last().and_then(<dyn Error>::downcast_ref).map(cause_of);
+    let why = causes(error).last().and_then(<dyn Error>::downcast_ref).map(cause_of);
     CardProbe::NoConnection { why: why.unwrap_or_else(|| root_cause_with_proxy(error)) }
 }
 

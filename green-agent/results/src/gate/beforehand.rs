@@ -1,7 +1,7 @@
 //! Finds the mistakes in gates that are known before a trial runs.
 
 use super::{against, baseline, earlier};
-use crate::problem::chain;
+use bridge_program::chain;
 use green_agent_scenario::{
     gate::{Gates, RegressionGate},
     model::Scenario,
