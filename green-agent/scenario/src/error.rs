@@ -38,10 +38,12 @@ impl std::error::Error for ScenarioError {}
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
 impl ScenarioErrors {
-    /// Returns the only mistake in a file, which begins on this line.
-    pub(super) fn one(path: &Path, line: usize, key: &str, problem: Problem) -> Self {
+    /// Returns the only mistake in a file, which is behind this text.
+    pub(super) fn one(path: &Path, before: &str, key: &str, problem: Problem) -> Self {
         let (path, key) = (path.to_owned(), key.to_owned());
-        Self(vec![ScenarioError { path, line, column: 1, key, problem }])
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
+        Self(vec![ScenarioError { path, line, column, key, problem }])
     }
 }
 
@@ -61,6 +63,9 @@ pub enum Problem {
     /// The dataset cannot be used.
     #[error("{0}")]
     Dataset(String),
+    /// Rows of the dataset or cells of the matrix have mistakes that are not listed; their number.
+    #[error("{0} more rows or cells have mistakes, too; correct these first")]
+    Unlisted(usize),
     /// A mistake that a value of a row makes: not all rows have it.
     #[error("{problem}, with {row}")]
     InRow {

@@ -114,6 +114,19 @@ table! {
     }
 }
 
+kind! {
+    /// Ends a scenario's trials early. Half the width of the interval of a rate is always below 0.5.
+    pub(crate) inline StopWhenTable => StopWhen, |node| {
+        let stop = StopWhen::read(node)?;
+        if stop.figure == PASS_RATE && stop.half_width >= 0.5 {
+            let written = node.table()?.get("half_width")?;
+            return written.expected("a number below 0.5, since pass_rate is from 0 to 1");
+        }
+        Some(stop)
+    };
+    |generator| generator.subschema_for::<StopWhen>().to_value()
+}
+
 /// The description of an earlier run in messages.
 const RUN_PATH: &str = "the folder of a run, or a file of records";
 

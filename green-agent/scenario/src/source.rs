@@ -133,7 +133,8 @@ impl ScenarioSource {
     /// Reads the scenario with each row in the first cell, and with the first row in each cell.
     ///
     /// # Errors
-    /// All mistakes that were found until there were ten, without repetitions.
+    /// The mistakes that were found until there were ten, without repetitions, and the number of further rows and cells with
+    /// mistakes.
     pub fn check(&self) -> Result<(), ScenarioErrors> {
         let (cells, rows) = (self.cells(), self.rows());
         let first_cell = cells.first().map_or(&[][..], Vec::as_slice);
@@ -141,26 +142,32 @@ impl ScenarioSource {
         let by_row = rows.iter().map(|row| (first_cell, *row, *row));
         let by_cell = cells.iter().skip(1).map(|cell| (&cell[..], first_row, None));
         let mut errors: Vec<(ScenarioError, Option<&Row>, usize)> = Vec::new();
-        let mut tried = 0;
+        let (mut tried, mut unlisted) = (0, 0);
         for (cell, row, tried_row) in by_row.chain(by_cell) {
             let new_tries = usize::from(tried_row.is_some());
             tried += new_tries;
+            let (is_full, mut is_unlisted) = (errors.len() >= MAX_ERRORS, false);
             for new in self.scenario(cell, row).err().into_iter().flat_map(|more| more.0) {
                 match errors.iter_mut().find(|(error, ..)| *error == new) {
                     Some((.., times)) => *times += new_tries,
+                    None if is_full => is_unlisted = true,
                     None => errors.push((new, tried_row, new_tries)),
                 }
             }
-            if errors.len() >= MAX_ERRORS {
-                break;
-            }
+            unlisted += usize::from(is_unlisted);
         }
         let errors = errors.into_iter().map(|(error, row, times)| match row {
             Some(row) if times < tried => self.in_row(error, row),
             _ => error,
         });
-        let errors: Vec<_> = errors.collect();
-        if errors.is_empty() { Ok(()) } else { Err(ScenarioErrors(errors)) }
+        let mut errors: Vec<_> = errors.collect();
+        let Some(last) = errors.last().cloned() else {
+            return Ok(());
+        };
+        if unlisted > 0 {
+            errors.push(ScenarioError { problem: Problem::Unlisted(unlisted), ..last });
+        }
+        Err(ScenarioErrors(errors))
     }
 
     /// Returns a mistake that not all rows have with the first row that has it.

@@ -26,7 +26,7 @@ use crate::{
 
 /// Reads the manifest.
 pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
-    let wrong = |key: &str, error| ScenarioErrors::one(path, 1, key, Problem::Manifest(error));
+    let wrong = |key: &str, error| ScenarioErrors::one(path, "", key, Problem::Manifest(error));
     let manifest: Value = json5(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
     let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;

@@ -128,6 +128,10 @@ mod tests {
             ("gate = { regress = { max_drop = 0.1 } }", "missing; expected the folder of a run"),
             ("gate = { regress = { against = 'a', max_drop = -1 } }", "a number of at least 0"),
             ("stop_when = { min_trials = 5 }", "missing; expected half the width"),
+            (
+                "stop_when = { half_width = 5 }",
+                "a.toml:5:28: harness.stop_when.half_width: expected a number below 0.5, since pass_rate is from 0 to 1, found 5",
+            ),
             ("stop_when = { half_width = 0.1, min_trials = 1 }", "at least 2"),
             (
                 "stop_when = { half_width = 0.1, metric = 'pass-rate' }",

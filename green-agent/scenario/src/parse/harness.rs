@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     expectation::ValuePath,
-    gate::{Gates, StopWhen},
+    gate::{Gates, StopWhen, StopWhenTable},
     model::{AgentErrors, Harness, Ports, Requirement, Retries, Reuse, Timeouts},
     reader::{DefaultValue, Key, Kind as _, Node, Table, kind, table},
 };
@@ -69,7 +69,7 @@ table! {
         /// The demands on the figures of all trials, which decide whether the scenario passes.
         default gate: Gates as GateTable = {},
         /// The condition under which no more trials are needed.
-        optional stop_when: StopWhen,
+        optional stop_when: StopWhen as StopWhenTable,
         /// The number of retries of a trial; the last attempt counts.
         default retries: Retries = {},
         /// The parts that are reused in the next trial: nothing, or agents, whose programs are then started once for

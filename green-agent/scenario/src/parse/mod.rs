@@ -169,14 +169,14 @@ fn folder_name(path: &Path) -> Option<String> {
 
 /// Reads the text of a file.
 pub(super) fn text_of(path: &Path) -> Result<String, ScenarioErrors> {
-    let unreadable = |line, what| ScenarioErrors::one(path, line, "", Problem::Unreadable(what));
-    let bytes = fs::read(path).map_err(|error| unreadable(1, error.to_string()))?;
+    let unreadable =
+        |before: &str, what| ScenarioErrors::one(path, before, "", Problem::Unreadable(what));
+    let bytes = fs::read(path).map_err(|error| unreadable("", error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {
         let (valid, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
-        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         let byte = rest.first().copied().unwrap_or_default();
         let what = format!("the byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
-        unreadable(line, what)
+        unreadable(&String::from_utf8_lossy(valid), what)
     })
 }
 
@@ -294,11 +294,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_another_encoding_is_refused_with_the_line() {
+    fn a_file_in_another_encoding_is_refused_with_its_place() {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), b"# one\n# caf\xe9\n").unwrap();
         let error = read(file.path()).unwrap_err().to_string();
-        let expected = ":2:1: cannot be read: the byte 0xe9 is not UTF-8; save the file as UTF-8";
+        let expected = ":2:6: cannot be read: the byte 0xe9 is not UTF-8; save the file as UTF-8";
         assert!(error.ends_with(expected), "{error}");
     }
 }

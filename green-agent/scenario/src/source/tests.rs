@@ -146,6 +146,24 @@ fn a_value_that_cannot_be_used_is_reported_with_its_row_unless_the_mistake_is_in
 }
 
 #[test]
+fn of_many_wrong_rows_some_are_listed_and_the_others_are_counted() {
+    let file = FILE.replace("to = 'agent'", "to = 'agent'\nmatches = '{row.pattern}'");
+    let rows = |count: u32| {
+        let row = |id: u32| {
+            let row = ROW.replace("\"x\"", &id.to_string());
+            row.replacen('{', &format!("{{\"pattern\": \"({id}\", "), 1)
+        };
+        (1..=count).map(row).collect::<Vec<_>>().join("\n")
+    };
+    let error = source(&file, &rows(200)).unwrap_err();
+    let lines: Vec<&str> = error.lines().filter(|line| line.contains("a.toml:")).collect();
+    assert_eq!(lines.len(), 11, "{error}");
+    let expected = ": 190 more rows or cells have mistakes, too; correct these first";
+    assert!(error.ends_with(expected), "{error}");
+    assert!(!source(&file, &rows(10)).unwrap_err().contains("more rows"));
+}
+
+#[test]
 fn a_list_with_null_is_reported_with_its_row() {
     let file = FILE
         .replace("to = 'agent'\ntext = ", "to = 'agent'\nparts = [{ data = '{row.tags}' }]\n# ");
