@@ -22,9 +22,10 @@ pub(super) fn of_merge_error(error: &MergeError) -> Exit {
     match error {
         MergeError::Records(error) => of_record_error(error),
         MergeError::Outside { .. } => Exit::Unreadable,
-        MergeError::Scenarios { .. } | MergeError::Settings { .. } | MergeError::Exists(_) => {
-            Exit::Usage
-        }
+        MergeError::Scenarios { .. }
+        | MergeError::Settings { .. }
+        | MergeError::Exists(_)
+        | MergeError::NotEmpty { .. } => Exit::Usage,
         MergeError::Copy { .. } => Exit::Infrastructure,
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Merge {
     /// The folders of the runs, which must have the same scenarios and settings except --shard
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The folder of the joined run, which must not have a run yet
+    /// The folder of the joined run, which must be new or empty
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    complain, diff,
+    Paths, complain, diff,
     run::{self, Conditions, Run},
 };
 use crate::{
@@ -97,6 +97,7 @@ impl Noise {
             return Err(Exit::Usage);
         }
         let paths = vec![self.run.clone()];
+        self.check_trials(&paths)?;
         let run = Run::plain(paths, self.trials, self.conditions.clone(), self.json);
         let stamp = run::stamp();
         let once = |number: u32| match run.execute_as(&format!("{stamp}-{number}"))? {
@@ -104,6 +105,24 @@ impl Noise {
             (_, exit) => Err(exit),
         };
         Ok((once(1)?, Some(once(2)?)))
+    }
+
+    /// Checks that samples have several trials: one trial says nothing of chance.
+    fn check_trials(&self, paths: &[PathBuf]) -> Result<(), Exit> {
+        let found = Paths { paths: paths.to_vec(), filter: None }.collect()?;
+        for one in &found {
+            // A scenario that cannot be read is reported when it runs.
+            let of_file = || one.source().and_then(|source| source.first()).ok();
+            let trials = self.trials.or_else(|| Some(of_file()?.harness.trials));
+            if trials == Some(1) {
+                let path = one.path.display();
+                complain(&format!(
+                    "{path}: expected at least 2 trials of each sample, found 1: set --trials, such as --trials 20"
+                ));
+                return Err(Exit::Usage);
+            }
+        }
+        Ok(())
     }
 
     fn findings(&self, run: &RunFolder, second: Option<&RunFolder>) -> Vec<Finding> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     record::{
-        MANIFEST, Manifest, MergeError, RECORDS, RecordError, RecordWriter, RunFolder, copy_trial,
+        Manifest, MergeError, RECORDS, RecordError, RecordWriter, RunFolder, check_new, copy_trial,
     },
     run::{RegradedRun, RunReport, regrade},
     statistics::counted,
@@ -26,7 +26,7 @@ pub(super) struct Regrade {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// A new folder for the run with the new outcomes of its trials
+    /// A new or empty folder for the run with the new outcomes of its trials
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }
@@ -37,8 +37,8 @@ impl Regrade {
             complain(&error);
             exits::of_merge_error(&error)
         };
-        if let Some(into) = self.into.as_ref().filter(|into| into.join(MANIFEST).exists()) {
-            return Err(told(MergeError::Exists(into.clone())));
+        if let Some(into) = &self.into {
+            check_new(into).map_err(told)?;
         }
         let run = RunFolder::read(&self.run).or_exit(Exit::Unreadable)?;
         let again = regrade(&run).or_exit(Exit::Unreadable)?;
@@ -65,17 +65,16 @@ impl Regrade {
     /// Writes the run with its new outcomes, and the transcripts beside them.
     fn write(&self, again: &RegradedRun, into: &Path) -> Result<(), MergeError> {
         let run = &again.run;
-        let unwritten = |error| RecordError::Write { path: into.to_owned(), error };
-        fs::create_dir_all(into).map_err(unwritten)?;
+        let path = into.join(RECORDS);
+        // The records' file comes first and the manifest last: without it, the folder is not a run, and judging can be repeated.
+        let emptied = fs::create_dir_all(into).and_then(|()| fs::write(&path, ""));
+        emptied.map_err(|error| RecordError::Write { path: into.to_owned(), error })?;
         for record in &run.records {
             copy_trial(&run.path, into, record)?;
         }
         for one in &again.trials {
             one.rewrite(into)?;
         }
-        // The manifest is written last: without it, the folder is not a run, and judging can be repeated.
-        let path = into.join(RECORDS);
-        fs::write(&path, "").map_err(|error| RecordError::Write { path: path.clone(), error })?;
         RecordWriter::open(&path)?.append_all(&Vec::from_iter(&run.records))?;
         let manifest =
             Manifest { merged: vec![self.run.display().to_string()], ..run.manifest.clone() };

@@ -169,6 +169,9 @@ impl Run {
     pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
         let asked = self.asked(name)?;
         ReportRequest::check_files(&asked.reports).or_exit(Exit::Usage)?;
+        for request in &asked.reports {
+            request.check_writable().or_exit(Exit::Infrastructure)?;
+        }
         if asked.flags.accept_baseline && asked.settings.shard.is_some() {
             complain(&PARTIAL_BASELINE);
             return Err(Exit::Usage);

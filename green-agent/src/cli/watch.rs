@@ -37,14 +37,20 @@ impl Watch {
     }
 }
 
-/// Prints each record until no program writes the run any more.
+/// Prints each record until no program writes the run any more. A run without the file has no records.
 fn follow(path: &Path) -> io::Result<()> {
     let mut counts = BTreeMap::new();
     let mut read = 0;
     loop {
         // This is checked before the file is read, so that nothing is missed that was written before the end.
-        let is_over = !is_written(path)?;
-        read = show_from(path, read, &mut counts)?;
+        let is_over = match is_written(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            is_written => {
+                let is_over = !is_written?;
+                read = show_from(path, read, &mut counts)?;
+                is_over
+            }
+        };
         if is_over {
             outln!("ended: {}", summary(&counts));
             return Ok(());

@@ -123,6 +123,8 @@ impl RunLog {
             return Err(RunLogError::NoTrial { scenario, sample, trial });
         }
         manifest.flags = flags;
+        // From now on they are trials of this run that have not ended.
+        manifest.missing = Vec::new();
         manifest.write(folder)?;
         let mut earlier: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
         for mut record in records {

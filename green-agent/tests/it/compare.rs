@@ -174,6 +174,25 @@ fn noise_says_which_differences_mean_something() {
 }
 
 #[test]
+fn the_noise_of_single_trials_is_refused_before_they_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let scenario = "[green_agent]\n[[participants]]\nrole = 'agent'\nbuiltin = 'sample'\n\
+                    [config]\nevaluator = 'conversation'\n\
+                    [[config.turn]]\nto = 'agent'\ntext = 'Hello'\n\
+                    [harness]\nversion = 1\n";
+    std::fs::write(folder.join("one.toml"), scenario).unwrap();
+    std::fs::write(folder.join("two.toml"), format!("{scenario}trials = 2\n")).unwrap();
+    for arguments in [&["noise", "one.toml"][..], &["noise", "two.toml", "--trials", "1"]] {
+        let output = run(folder, arguments);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("expected at least 2 trials of each sample, found 1"), "{said}");
+        assert!(!folder.join("runs").exists(), "{said}");
+    }
+}
+
+#[test]
 fn the_noise_of_a_scenario_is_measured_by_two_runs() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -31,6 +31,9 @@ pub struct Manifest {
     /// The folders of the runs of which this one was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
+    /// The parts that none of these runs has: their trials are missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Shard>,
 }
 
 /// One scenario of a run.
@@ -239,6 +242,7 @@ impl Manifest {
             settings: RunSettings::default(),
             flags: RunFlags::default(),
             merged: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }

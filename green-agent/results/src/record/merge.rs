@@ -19,7 +19,7 @@ pub struct Merged {
     /// The trials that several runs have, by key; that of the first run is taken.
     pub doubles: Vec<DuplicateTrial>,
     /// The parts that no run has, such as `2/8`.
-    pub missing: Vec<String>,
+    pub missing: Vec<Shard>,
     /// The runs that were joined.
     pub runs: Vec<RunFolder>,
 }
@@ -60,6 +60,9 @@ pub enum MergeError {
     /// The new folder has a run already.
     #[error("{}: has a run already; expected a new folder", .0.display())]
     Exists(PathBuf),
+    /// The new folder has files that are not of a run.
+    #[error("{}: has other files, such as {found:?}; expected a new or empty folder", into.display())]
+    NotEmpty { into: PathBuf, found: String },
     /// A record names a folder outside of its run.
     #[error("{}: the folder {folder:?} of {trial} is not below the run's", run.display())]
     Outside { run: PathBuf, folder: String, trial: String },
@@ -71,11 +74,9 @@ pub enum MergeError {
 /// Joins runs of the same scenarios and settings into the new folder `into`, with their transcripts.
 ///
 /// # Errors
-/// If the runs differ, or something cannot be read or written.
+/// If the runs differ, `into` has other files, or something cannot be read or written.
 pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
-    if into.join(super::MANIFEST).exists() {
-        return Err(MergeError::Exists(into.to_owned()));
-    }
+    check_new(into)?;
     let mut read = Vec::new();
     for path in runs {
         read.push(RunFolder::read(path)?);
@@ -86,8 +87,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     for other in &read[1..] {
         check_alike(first, other)?;
     }
-    fs::create_dir_all(into)
-        .map_err(|error| RecordError::Write { path: into.to_owned(), error })?;
+    let missing = missing(&read);
     let begun = read.iter().map(|run| &run.manifest.started).min();
     let scenarios = first.manifest.scenarios.iter().cloned();
     let manifest = Manifest {
@@ -99,23 +99,58 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
             ..first.manifest.flags.clone()
         },
         scenarios: scenarios
-            .map(|one| ManifestScenario { trials: trials(&read, &one.name), ..one })
+            .map(|one| ManifestScenario { trials: trials(&read, &missing, &one.name), ..one })
             .collect(),
+        missing: missing.clone(),
         merged: runs.iter().map(|run| run.display().to_string()).collect(),
         ..first.manifest.clone()
     };
     let (records, doubles) = joined(&read);
+    let path = into.join(RECORDS);
+    // The records' file comes first, so that the folder is known as one of this program if it is killed. The manifest is
+    // written last: without it, the folder is not a run, and merging can be repeated.
+    let emptied = fs::create_dir_all(into).and_then(|()| fs::write(&path, ""));
+    emptied.map_err(|error| RecordError::Write { path: into.to_owned(), error })?;
     for (run, record) in &records {
         copy_trial(&run.path, into, record)?;
     }
     let lines: Vec<&TrialRecord> = records.iter().map(|(_, record)| *record).collect();
-    let path = into.join(RECORDS);
-    // The manifest is written last: without it, the folder is not a run, and merging can be repeated.
-    fs::write(&path, "").map_err(|error| RecordError::Write { path: path.clone(), error })?;
     RecordWriter::open(&path)?.append_all(&lines)?;
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
-    Ok(Merged { trials: keys.len(), doubles, missing: missing(&read), runs: read })
+    Ok(Merged { trials: keys.len(), doubles, missing, runs: read })
+}
+
+/// Checks that a run can be written into a folder without mixing it with other files.
+///
+/// # Errors
+/// If the folder has a run, or files although no run was begun in it.
+pub fn check_new(into: &Path) -> Result<(), MergeError> {
+    if into.join(super::MANIFEST).exists() {
+        return Err(MergeError::Exists(into.to_owned()));
+    }
+    // Only a program that was killed leaves records without a manifest.
+    if into.join(RECORDS).exists() {
+        return Ok(());
+    }
+    let first = match fs::read_dir(into) {
+        // It is created, or cannot be.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            None
+        }
+        entries => entries
+            .and_then(|mut entries| entries.next().transpose())
+            .map_err(|error| RecordError::Read { path: into.to_owned(), error })?,
+    };
+    match first {
+        None => Ok(()),
+        Some(found) => {
+            let found = found.file_name().to_string_lossy().into_owned();
+            Err(MergeError::NotEmpty { into: into.to_owned(), found })
+        }
+    }
 }
 
 fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
@@ -175,7 +210,7 @@ fn joined(runs: &[RunFolder]) -> Joined<'_> {
 }
 
 /// Returns the number of a scenario's trials in the whole run: the sum over its parts. It is not known if no run has one of them.
-fn trials(runs: &[RunFolder], scenario: &str) -> Option<usize> {
+fn trials(runs: &[RunFolder], missing: &[Shard], scenario: &str) -> Option<usize> {
     let mut parts: BTreeMap<Option<Shard>, usize> = BTreeMap::new();
     for run in runs {
         let its = run.manifest.scenarios.iter().find(|one| one.name == scenario)?.trials?;
@@ -184,19 +219,27 @@ fn trials(runs: &[RunFolder], scenario: &str) -> Option<usize> {
     }
     match parts.get(&None) {
         Some(whole) => Some(*whole),
-        None => missing(runs).is_empty().then(|| parts.values().sum()),
+        None => missing.is_empty().then(|| parts.values().sum()),
     }
 }
 
-/// Returns the parts that no run has.
-fn missing(runs: &[RunFolder]) -> Vec<String> {
-    let shards = runs.iter().map(|run| run.manifest.settings.shard);
-    let Some(shards) = shards.collect::<Option<Vec<_>>>() else {
-        return Vec::new();
-    };
-    let all = shards.iter().flat_map(|shard| shard.all());
-    let missing: BTreeSet<_> = all.filter(|one| !shards.contains(one)).collect();
-    missing.iter().map(ToString::to_string).collect()
+/// Returns the parts that no run has. A run that was joined without some parts has the others.
+fn missing(runs: &[RunFolder]) -> Vec<Shard> {
+    let (mut all, mut there) = (BTreeSet::new(), BTreeSet::new());
+    for Manifest { settings, missing, .. } in runs.iter().map(|run| &run.manifest) {
+        match (settings.shard, missing.first()) {
+            (Some(shard), _) => {
+                all.extend(shard.all());
+                there.insert(shard);
+            }
+            (None, Some(one)) => {
+                all.extend(one.all());
+                there.extend(one.all().filter(|part| !missing.contains(part)));
+            }
+            (None, None) => return Vec::new(),
+        }
+    }
+    all.difference(&there).copied().collect()
 }
 
 /// Copies the files of a trial's folder.
@@ -254,6 +297,45 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(secret.join("key")).unwrap(), "hunter2");
         assert!(!folder.path().join("deep/secret").exists());
+    }
+
+    #[test]
+    fn a_folder_with_other_files_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, into) = (folder.path().join("one"), folder.path().join("into"));
+        run(&one, "a", "debate/trial-1");
+        fs::create_dir_all(one.join("debate/trial-1")).unwrap();
+        fs::create_dir(&into).unwrap();
+        fs::write(into.join("notes.txt"), "mine").unwrap();
+        let error = merge(std::slice::from_ref(&one), &into).unwrap_err().to_string();
+        let expected = "has other files, such as \"notes.txt\"; expected a new or empty folder";
+        assert!(error.ends_with(expected), "{error}");
+        assert_eq!(fs::read_dir(&into).unwrap().count(), 1);
+        fs::remove_file(into.join("notes.txt")).unwrap();
+        merge(&[one], &into).unwrap();
+    }
+
+    #[test]
+    fn parts_that_are_still_missing_are_known_when_a_joined_run_is_joined_again() {
+        let part = |shard: Option<&str>, missing: &[&str]| RunFolder {
+            path: PathBuf::new(),
+            manifest: Manifest {
+                settings: RunSettings {
+                    shard: shard.map(|shard| shard.parse().unwrap()),
+                    ..RunSettings::default()
+                },
+                missing: missing.iter().map(|part| part.parse().unwrap()).collect(),
+                ..Manifest::begun(String::new())
+            },
+            records: Vec::new(),
+            torn: None,
+        };
+        let found =
+            |runs: &[RunFolder]| missing(runs).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(found(&[part(Some("1/3"), &[])]), ["2/3", "3/3"]);
+        let joined = || part(None, &["2/3", "3/3"]);
+        assert_eq!(found(&[joined(), part(Some("3/3"), &[])]), ["2/3"]);
+        assert!(found(&[joined(), part(None, &[])]).is_empty());
     }
 
     #[test]

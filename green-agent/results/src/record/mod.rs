@@ -27,7 +27,7 @@ use bridge_program::Exit;
 pub use self::{
     folder::RunFolder,
     manifest::{Manifest, ManifestScenario, RunFlags, RunSettings, Shard},
-    merge::{DuplicateTrial, MergeError, Merged, copy_trial, merge},
+    merge::{DuplicateTrial, MergeError, Merged, check_new, copy_trial, merge},
     reader::{ReadRecords, read_records},
     writer::{RecordWriter, is_written},
 };

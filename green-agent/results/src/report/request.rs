@@ -5,7 +5,7 @@ use std::{fmt, fs, io, path::PathBuf, str::FromStr};
 use bridge_program::outln;
 use clap::ValueEnum;
 use green_agent_scenario::episode::{name_of, names};
-use green_agent_transcript::replace_file;
+use green_agent_transcript::{check_replaceable, replace_file};
 
 use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, text};
 use crate::run::RunReport;
@@ -115,6 +115,19 @@ impl ReportRequest {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the report could be written now, before the work is done that it is about. It creates the report's folder.
+    ///
+    /// # Errors
+    /// If the file or its folder cannot be written.
+    pub fn check_writable(&self) -> Result<(), ReportError> {
+        let checked = match (&self.path, self.kind) {
+            (None, _) => Ok(()),
+            (Some(folder), ReportKind::Atif) => check_replaceable(&folder.join("trajectory")),
+            (Some(path), _) => check_replaceable(path),
+        };
+        checked.map_err(|error| self.failed(error))
     }
 
     /// Writes the report of a run, and of another run that it is compared with if the kind can show two.

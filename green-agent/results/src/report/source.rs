@@ -240,20 +240,31 @@ impl ReportSource {
     }
 
     fn unended(&self, scenario: &ManifestScenario) -> Option<Decision> {
-        let wanted = scenario.trials?;
-        let groups = self.groups.iter();
-        let its = groups.filter(|group| group.scenario == scenario.name);
-        let ended: usize = its.map(Group::ended).sum();
         let path = shell_word(&self.folder.path);
-        (ended < wanted).then(|| Decision {
+        let to_continue = format!("to continue: green-agent run --resume {path}");
+        let unended = |text: String| Decision {
             scenario: scenario.name.clone(),
             about: DecisionKind::UnendedTrials,
             demand: "all trials have ended".to_owned(),
             met: false,
-            text: format!(
-                "only {ended} of {wanted} trials have ended; to continue: green-agent run --resume {path}"
-            ),
-        })
+            text,
+        };
+        let missing = &self.folder.manifest.missing;
+        let parts: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        match &parts[..] {
+            [] => {}
+            [part] => return Some(unended(format!("no run has the part {part}; {to_continue}"))),
+            parts => {
+                let parts = parts.join(", ");
+                return Some(unended(format!("no run has the parts {parts}; {to_continue}")));
+            }
+        }
+        let wanted = scenario.trials?;
+        let groups = self.groups.iter();
+        let its = groups.filter(|group| group.scenario == scenario.name);
+        let ended: usize = its.map(Group::ended).sum();
+        (ended < wanted)
+            .then(|| unended(format!("only {ended} of {wanted} trials have ended; {to_continue}")))
     }
 
     /// Returns the folder of a trial's transcript.

@@ -78,6 +78,7 @@ fn a_judged_run_that_cannot_be_written_is_refused_with_the_place() {
     for (into, exit, expected) in [
         (run.as_str(), 2, format!("error: {run}: has a run already; expected a new folder")),
         ("a.toml", 4, "error: cannot write a.toml: ".to_owned()),
+        (".", 2, "error: .: has other files, such as ".to_owned()),
     ] {
         for command in ["regrade", "merge"] {
             let output = folder.run(&[command, &run, "--into", into]);

@@ -48,6 +48,24 @@ fn figures_that_are_deep_in_a_result_become_metrics_by_their_place() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_is_noticed_before_the_first_trial() {
+    let folder = Folder::new("");
+    folder.file("a.toml", crate::runs::SCENARIO);
+    folder.file("tasks.jsonl", crate::runs::TASKS);
+    for report in ["json=.", "html=.", "junit=tasks.jsonl/a.xml", "atif=tasks.jsonl"] {
+        let ended = folder.run(&["run", "a.toml", "--report", report]);
+        let said = shown(&ended);
+        assert_eq!(ended.status.code(), Some(4), "{report}: {said}");
+        let words = format!("cannot write the report {report}: ");
+        assert!(said.contains(&words), "{report}: {said}");
+        assert!(folder.runs().is_empty(), "{report}: {said}");
+    }
+    let ended = folder.run(&["run", "a.toml", "--report", "json=new/a.json"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    assert_eq!(folder.report("new/a.json")["exit"], 1);
+}
+
+#[test]
 fn a_run_that_passes_without_a_score_says_where_the_score_probably_is() {
     let rows = "{\"id\": \"a\"}\n{\"id\": \"b\"}\n";
     let folder = Folder::new(&SCENARIO.replace("pass_score = 0.5", "dataset = 'rows.jsonl'"));

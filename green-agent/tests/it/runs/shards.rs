@@ -39,9 +39,14 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
 
     let output = folder.run(&["merge", one, three, "--into", "parts"]);
     assert!(shown(&output).contains("no run has the part 2/3"), "{}", shown(&output));
+    let said = "a: no run has the part 2/3; to continue: green-agent run --resume parts";
+    let report = folder.run(&["report", "parts"]);
+    assert!(shown(&report).contains(said), "{}", shown(&report));
     // Missing trials are run by resuming the joined run.
     let output = folder.run(&["run", "--resume", "parts"]);
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+    let report = folder.run(&["report", "parts"]);
+    assert!(!shown(&report).contains("no run has"), "{}", shown(&report));
     assert_eq!(keys(&records(&folder.0.path().join("parts"))), keys(&whole));
 
     // A part that was killed says nothing itself.

@@ -19,6 +19,21 @@ fn a_run_can_be_watched() {
 }
 
 #[test]
+fn a_run_without_records_is_an_empty_one_as_in_reports() {
+    let folder = Folder::new(SCENARIO);
+    folder.file("tasks.jsonl", TASKS);
+    folder.run(&["run", "a.toml"]);
+    let run = folder.only_run();
+    fs::remove_file(run.join("records.jsonl")).unwrap();
+    for command in ["report", "watch"] {
+        let output = folder.run(&[command, run.to_str().unwrap()]);
+        let said = shown(&output);
+        assert_eq!(output.status.code(), Some(0), "{command}: {said}");
+        assert!(said.contains("no trial has ended"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_damaged_line_is_named() {
     let folder = Folder::new(SCENARIO);
     folder.file("tasks.jsonl", TASKS);
