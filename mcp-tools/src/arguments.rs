@@ -99,6 +99,9 @@ impl Arguments {
 
     /// Checks that all arguments were read. An unknown argument is an error, because a misspelt name would
     /// otherwise be treated as an absent argument.
+    ///
+    /// # Errors
+    /// The first argument that was not read.
     pub fn done(self) -> Result<(), FieldError> {
         match self.0.into_iter().next() {
             None => Ok(()),

@@ -50,6 +50,9 @@ impl Relay {
 
     /// Forwards the calls of the client on standard input, until standard input ends; then closes the connection, because a server
     /// keeps a session that is not ended.
+    ///
+    /// # Errors
+    /// If the client on standard input does not begin the protocol, or serving it breaks off.
     pub async fn over_stdio(self) -> Result<(), RelayError> {
         let relay = self.clone();
         let served = async {

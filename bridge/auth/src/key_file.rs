@@ -39,6 +39,9 @@ pub enum KeyFileError {
 
 /// Returns the permissions of a file if users can read or write it who should not; `None` on Windows, where the folder
 /// protects it. A group to which another user, such as root, gives the file may read it.
+///
+/// # Errors
+/// If the metadata of the file cannot be read.
 pub fn not_private(file: &File) -> io::Result<Option<u32>> {
     Ok(system::exposed_mode(&file.metadata()?))
 }

@@ -77,26 +77,41 @@ impl Client {
     }
 
     /// SendStreamingMessage (3.1.2).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn send_streaming_message(&self, request: SendMessageRequest) -> Result<EventStream> {
         self.open(Call::SendStreamingMessage(request)).await
     }
 
     /// GetTask (3.1.3).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn get_task(&self, request: GetTaskRequest) -> Result<Task> {
         self.call(Call::GetTask(request)).await
     }
 
     /// ListTasks (3.1.4). New in 1.0.
+    ///
+    /// # Errors
+    /// See [`crate::Fault`]. An agent of an earlier version than 1.0 has no list: [`Fault::NotInVersion`](crate::Fault::NotInVersion).
     pub async fn list_tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse> {
         self.call(Call::ListTasks(request)).await
     }
 
     /// CancelTask (3.1.5).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn cancel_task(&self, request: CancelTaskRequest) -> Result<Task> {
         self.call(Call::CancelTask(request)).await
     }
 
     /// SubscribeToTask (3.1.6).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn subscribe_to_task(&self, request: SubscribeToTaskRequest) -> Result<EventStream> {
         self.open(Call::SubscribeToTask(request)).await
     }
@@ -117,6 +132,9 @@ impl Client {
     }
 
     /// CreateTaskPushNotificationConfig (3.1.7).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn create_task_push_notification_config(
         &self,
         config: TaskPushNotificationConfig,
@@ -125,6 +143,9 @@ impl Client {
     }
 
     /// GetTaskPushNotificationConfig (3.1.8).
+    ///
+    /// # Errors
+    /// See [`crate::Fault`].
     pub async fn get_task_push_notification_config(
         &self,
         request: GetTaskPushNotificationConfigRequest,
@@ -133,6 +154,9 @@ impl Client {
     }
 
     /// ListTaskPushNotificationConfigs (3.1.9). 0.1 has none.
+    ///
+    /// # Errors
+    /// See [`crate::Fault`]. In 0.1 it is [`Fault::NotInVersion`](crate::Fault::NotInVersion).
     pub async fn list_task_push_notification_configs(
         &self,
         request: ListTaskPushNotificationConfigsRequest,
@@ -141,6 +165,9 @@ impl Client {
     }
 
     /// DeleteTaskPushNotificationConfig (3.1.10). 0.1 has none.
+    ///
+    /// # Errors
+    /// See [`crate::Fault`]. In 0.1 it is [`Fault::NotInVersion`](crate::Fault::NotInVersion).
     pub async fn delete_task_push_notification_config(
         &self,
         request: DeleteTaskPushNotificationConfigRequest,
@@ -149,6 +176,9 @@ impl Client {
     }
 
     /// GetExtendedAgentCard (3.1.11): the card for authenticated callers. 0.1 has none.
+    ///
+    /// # Errors
+    /// See [`crate::Fault`]. In 0.1 it is [`Fault::NotInVersion`](crate::Fault::NotInVersion).
     pub async fn get_extended_agent_card(
         &self,
         request: GetExtendedAgentCardRequest,

@@ -239,11 +239,17 @@ pub mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
     /// Writes the time as milliseconds since 1970.
+    ///
+    /// # Errors
+    /// If the serializer fails.
     pub fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_i64(time.as_millisecond())
     }
 
     /// Reads a time from milliseconds since 1970.
+    ///
+    /// # Errors
+    /// If there is no whole number, or the time is outside of the range of [`Timestamp`].
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
         Timestamp::from_millisecond(i64::deserialize(from)?).map_err(D::Error::custom)
     }

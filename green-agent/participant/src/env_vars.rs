@@ -87,6 +87,9 @@ fn needed_variables(missing: &[(String, String)]) -> String {
 impl EnvVars {
     /// Returns the variables of this process, overridden by the file `.env` in `working_dir` if there is one.
     /// Variables that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// If there is a file `.env` that cannot be read or has an invalid line.
     pub fn load(working_dir: &Path) -> Result<Self, EnvVarsError> {
         let vars = std::env::vars_os();
         let text = vars
@@ -102,6 +105,9 @@ impl EnvVars {
     /// Returns the inherited variables of an agent, and the values of its `env` table with references replaced:
     /// `${NAME}`, `${NAME:-default}` whose default also replaces an empty value, and `$$` for a dollar sign. Other
     /// dollar signs stay.
+    ///
+    /// # Errors
+    /// If a reference is malformed, or names a variable that is not set and has no default.
     pub fn resolve(
         &self,
         role: &str,

@@ -82,6 +82,9 @@ struct OutputLog {
 impl Output {
     /// Appends to the file `log` and creates its folder if needed. Lines for which `sink` has no room are
     /// dropped, and a line with their number follows.
+    ///
+    /// # Errors
+    /// If the log or its folder cannot be opened or created.
     pub fn open(
         role: &str,
         log: &Path,
@@ -102,6 +105,9 @@ impl Output {
     }
 
     /// Switches to another log: later output is written there, and no earlier line is among the last ones.
+    ///
+    /// # Errors
+    /// If the log or its folder cannot be opened or created; the former log stays in use then.
     pub fn switch(&self, log: &Path) -> io::Result<()> {
         let new = OutputLog::open(log)?;
         *lock(&self.kept) = new;

@@ -87,6 +87,9 @@ impl PortPool {
     }
 
     /// Leases a port on which nothing listens, searching from a random one.
+    ///
+    /// # Errors
+    /// If all ports are taken, or the folder of the leases cannot be used.
     pub fn lease(&self) -> Result<PortLease, PortError> {
         self.make_folder()?;
         let first = random_port();
@@ -107,6 +110,9 @@ impl PortPool {
     }
 
     /// Leases this port; returns `None` while another holder has it.
+    ///
+    /// # Errors
+    /// If the folder of the leases cannot be used.
     pub fn claim(&self, port: u16) -> Result<Option<PortLease>, PortError> {
         self.make_folder()?;
         self.lock(port)

@@ -37,6 +37,9 @@ pub struct AgentProcess {
 
 impl AgentProcess {
     /// Starts an agent. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// If the log cannot be opened, or the program not be started.
     pub fn start(launch: &Launch) -> Result<Self, StartError> {
         let output = Arc::new(launch.output()?);
         let (child, orders) = launch.spawn()?;

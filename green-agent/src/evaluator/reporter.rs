@@ -50,6 +50,9 @@ impl Reporter {
     }
 
     /// Sends these parts in one message; returns its id.
+    ///
+    /// # Errors
+    /// If the task has ended.
     pub async fn send(&self, parts: Vec<Part>) -> Result<String, AssessError> {
         let id = new_message_id();
         self.emit(Message::new(id.as_str(), Role::Agent, parts)).await?;
@@ -57,6 +60,9 @@ impl Reporter {
     }
 
     /// Sends a message again with the same id, by which the receiver recognizes it.
+    ///
+    /// # Errors
+    /// If the task has ended.
     pub async fn repeat(&self, message_id: &str) -> Result<(), AssessError> {
         let mut messages = self.said().into_iter().filter_map(|status| status.message);
         match messages.find(|one| one.message_id == message_id) {
@@ -67,6 +73,9 @@ impl Reporter {
 
     /// Publishes a complete artifact while the evaluation goes on; `name` is its id too. Without a task this
     /// does nothing, and the final result has to contain everything.
+    ///
+    /// # Errors
+    /// If the task has ended.
     pub async fn show(&self, name: &str, parts: Vec<Part>) -> Result<(), AssessError> {
         let Some(task) = &self.0.task else {
             return Ok(());

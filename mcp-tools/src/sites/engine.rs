@@ -89,6 +89,9 @@ impl Engine {
 
     /// Returns the first page of results in the engine's order, each with an excerpt of the text as its description. Results
     /// without a web address are omitted.
+    ///
+    /// # Errors
+    /// If the engine cannot be reached, answers with an error or not with JSON, or none of its own engines answered.
     pub async fn search(&self, query: &str) -> Result<Vec<Site>, EngineError> {
         let mut url = self.search.clone();
         url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");

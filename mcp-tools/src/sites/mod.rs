@@ -42,6 +42,9 @@ pub struct Site {
 
 impl Sites {
     /// Reads an index. A file whose name ends in `.json` is read as JSON, any other as TOML.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no index.
     pub fn read(path: &Path) -> Result<Self, SitesError> {
         let text = fs::read_to_string(path).map_err(|error| SitesError::Unreadable {
             path: path.to_owned(),

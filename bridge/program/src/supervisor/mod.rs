@@ -63,6 +63,9 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Returns the running program itself, if its `main` meets the condition of [`Supervisor`].
+    ///
+    /// # Errors
+    /// If the system does not tell the path of the running program.
     pub fn current_exe() -> io::Result<Self> {
         // Unlike the path of the file, this name stays valid when the program is rebuilt or removed.
         let program = if cfg!(target_os = "linux") {

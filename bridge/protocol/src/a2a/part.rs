@@ -223,6 +223,9 @@ impl ContentFields {
 }
 
 /// Decodes base64 in either alphabet, with or without padding, as ProtoJSON requires.
+///
+/// # Errors
+/// If the text is base64 in neither alphabet.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, FieldError> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);

@@ -17,6 +17,9 @@ use crate::{
 impl Version {
     /// Reads the parameters of an operation, for servers. A message without an id, as in 0.1, gets
     /// `message_id`, which the caller must not have used before.
+    ///
+    /// # Errors
+    /// If the version does not have the operation, or a field is missing or invalid: its path, and what was expected there.
     pub fn params_to_v1(
         self,
         operation: Operation,

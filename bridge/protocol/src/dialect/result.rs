@@ -19,6 +19,9 @@ use crate::{
 
 impl Version {
     /// Reads the answer to SendMessage.
+    ///
+    /// # Errors
+    /// If a field is missing or invalid: its path, and what was expected there.
     pub fn send_result_to_v1(self, value: Value) -> Result<SendMessageResponse, FieldError> {
         match self {
             Self::V0_1 => v0_1::event::send_result_to_v1(value),
@@ -37,6 +40,9 @@ impl Version {
     }
 
     /// Reads one item of a stream: of SendStreamingMessage, SubscribeToTask or a push notification.
+    ///
+    /// # Errors
+    /// If a field is missing or invalid: its path, and what was expected there.
     pub fn stream_item_to_v1(self, value: Value) -> Result<StreamResponse, FieldError> {
         match self {
             Self::V0_1 => v0_1::event::stream_item_to_v1(value),
@@ -76,6 +82,9 @@ impl Version {
     }
 
     /// Reads the answer to CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
+    ///
+    /// # Errors
+    /// If a field is missing or invalid: its path, and what was expected there.
     pub fn push_config_to_v1(self, value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
         match self {
             Self::V0_1 => v0_1::push::to_v1(value),
@@ -99,6 +108,9 @@ impl Version {
 
     /// Reads the answer to ListTaskPushNotificationConfigs, which is a bare list in 0.3 and does not exist in
     /// 0.1.
+    ///
+    /// # Errors
+    /// If a field is missing or invalid: its path, and what was expected there.
     pub fn push_configs_to_v1(
         self,
         value: Value,

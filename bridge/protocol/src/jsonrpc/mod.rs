@@ -118,11 +118,17 @@ impl Request {
     }
 
     /// Reads a request from a body. Batches are refused: A2A has none.
+    ///
+    /// # Errors
+    /// If the body is no JSON, or not a request: with the id of the request if it can be read.
     pub fn from_slice(body: &[u8]) -> Result<Self, BadRequest> {
         Self::from_value(parse(body)?)
     }
 
     /// Reads a request from JSON.
+    ///
+    /// # Errors
+    /// If it is not a request: with the id of the request if it can be read.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
         let mut fields = Fields::of(value).map_err(|error| bad(Id::Null, &error))?;
         let (id, method_and_params) = match fields.take("id").map_or(Ok(Id::Absent), Id::read) {

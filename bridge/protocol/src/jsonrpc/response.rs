@@ -112,6 +112,9 @@ impl<T> Response<T> {
 
 impl Response<Value> {
     /// Reads a response from a body.
+    ///
+    /// # Errors
+    /// If the body is no JSON, or not a response: the path of the invalid field, and what was expected there.
     pub fn from_slice(body: &[u8]) -> Result<Self, FieldError> {
         crate::wire::from_slice(body)
     }

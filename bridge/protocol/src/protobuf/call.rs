@@ -39,6 +39,9 @@ impl From<ReadError> for Error {
 }
 
 /// Reads the bytes of a message `P`.
+///
+/// # Errors
+/// If the bytes are not such a message, or a field of it is invalid.
 pub fn read<P: Message + Default, T: Proto<P>>(bytes: &[u8]) -> Result<T, ReadError> {
     let message = P::decode(bytes).map_err(ReadError::Bytes)?;
     Ok(T::from_proto(message)?)
@@ -52,6 +55,9 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 macro_rules! calls {
     ($( #[doc = $doc:literal] $operation:ident($params:ident) $names:tt, )*) => {
         /// Reads the parameters of an operation, for servers, which [weigh](super::Messages::weigh) the bytes before.
+        ///
+        /// # Errors
+        /// If the bytes are not the parameters of the operation, or a field of them is invalid.
         pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
             Ok(match operation {
                 $( Operation::$operation => Call::$operation(read::<v1::$params, _>(bytes)?), )*

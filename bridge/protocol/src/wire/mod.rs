@@ -99,10 +99,16 @@ pub(crate) fn join(name: &str, rest: &str) -> String {
 /// A type whose values occur in protocol objects.
 pub trait Wire: Sized {
     /// Reads a value from parsed JSON.
+    ///
+    /// # Errors
+    /// If the value or a field of it is missing or invalid: the path of the field, and what was expected there.
     fn read(value: Value) -> Result<Self, FieldError>;
 
     /// Reads a value while it is parsed. The result is the same as that of [`Wire::read`], but errors do not name the
     /// path to the field.
+    ///
+    /// # Errors
+    /// If there is no JSON, or the value or a field of it is missing or invalid.
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(PlainValue.deserialize(from)?).map_err(D::Error::custom)
     }

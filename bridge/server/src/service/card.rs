@@ -27,6 +27,9 @@ impl Service {
     }
 
     /// Returns the agent's card for authenticated callers, without interfaces.
+    ///
+    /// # Errors
+    /// If the agent has no extended card, or the caller is anonymous.
     pub async fn extended_agent_card(
         &self,
         context: &Context,

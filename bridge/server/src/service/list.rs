@@ -20,6 +20,9 @@ const PAGE_BYTES: usize = 2 << 20;
 
 impl Service {
     /// Lists the caller's tasks with this agent, latest status first.
+    ///
+    /// # Errors
+    /// If the page size, the length of the history, the state or the time is invalid, or the store fails.
     pub async fn list_tasks(
         &self,
         context: &Context,

@@ -317,6 +317,10 @@ impl Service {
     }
 
     /// Executes an operation. A boxed call is not copied when it is passed on.
+    ///
+    /// # Errors
+    /// The errors of the operation. If the agent requires an extension that the caller does not activate, if the caller may not use the
+    /// tenant, and for new work while the server stops, none of it is executed.
     pub async fn call(&self, context: &Context, call: impl Into<Box<Call>>) -> Result<Reply> {
         let call = call.into();
         let operation = call.operation().name();

@@ -29,6 +29,10 @@ const UNNAMED: [&str; 2] = ["default", "None"];
 impl Service {
     /// Creates a setting for the delivery of a task's further events. A setting with an existing id replaces the
     /// previous one, continues at its position, and resumes delivery if that was given up.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if push notifications are off, if the setting is invalid, for example because its
+    /// URL is not allowed, or if the store fails.
     pub async fn create_push_config(
         &self,
         context: &Context,
@@ -53,6 +57,9 @@ impl Service {
 
     /// Returns a setting. In 0.3 and 0.1, the ids `default` and `None` select the setting that was created without an id; no
     /// id selects this one, too, or else the first.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, or the task no such setting, if push notifications are off, or if the store fails.
     pub async fn get_push_config(
         &self,
         context: &Context,
@@ -72,6 +79,9 @@ impl Service {
     }
 
     /// Lists a task's settings in the order of their ids.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if push notifications are off, if the page size is invalid, or if the store fails.
     pub async fn list_push_configs(
         &self,
         context: &Context,
@@ -98,6 +108,9 @@ impl Service {
 
     /// Deletes a setting, which ends its deliveries. A setting that does not exist is no error. In 0.3 and 0.1, the ids
     /// `default` and `None` select the setting that was created without an id.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if push notifications are off, or if the store fails.
     pub async fn delete_push_config(
         &self,
         context: &Context,

@@ -87,6 +87,9 @@ impl Service {
     /// shows the changes by earlier turns, as do all streams of the task (specification 3.5.2). It does not end with
     /// an earlier turn unless the task ends.
     /// With `Last-Event-ID`, the stream of an earlier request is resumed and shows only later events.
+    ///
+    /// # Errors
+    /// If the message is refused, as by [`Service::send_message`], or the store fails. What happens later ends the stream.
     pub async fn send_streaming_message(
         &self,
         context: &Context,

@@ -21,6 +21,9 @@ use crate::{
 
 impl Service {
     /// Returns a task in its current state.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if the length of the history is negative, or if the store fails.
     pub async fn get_task(&self, context: &Context, request: GetTaskRequest) -> Result<Arc<Task>> {
         history::check(request.history_length)?;
         let head = self.head(context, &request.id).await?;
@@ -42,6 +45,9 @@ impl Service {
     }
 
     /// Cancels a task at once; its agent is notified afterwards.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if the task has ended already, or if the store fails.
     pub async fn cancel_task(
         &self,
         context: &Context,
@@ -64,6 +70,10 @@ impl Service {
     /// Streams a task in its current state and then its further events until it ends. With `Last-Event-ID`, streams
     /// only later events, also of a task that has ended. Before 1.0, a task that has ended is streamed alone, because
     /// clients subscribe after a message that they did not wait for, and cannot know how fast the agent is.
+    ///
+    /// # Errors
+    /// If the caller has no such task with this agent, if the store fails, and in 1.0 if the task has ended already and no stream of it
+    /// is resumed.
     pub async fn subscribe_to_task(
         &self,
         context: &Context,
@@ -85,6 +95,9 @@ impl Service {
     }
 
     /// Returns whether a task of this agent has an id of the client's own choice (A2A 0.1).
+    ///
+    /// # Errors
+    /// If the caller may not use the tenant, or the store fails.
     pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool> {
         let context = tenant::resolve_tenant(context)?;
         let store = self.turns.store();

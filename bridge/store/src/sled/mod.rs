@@ -90,7 +90,8 @@ impl SledStore {
     /// Opens the store in a folder or creates it. It blocks until the index is up to date, and waits up to a second for
     /// another process to unlock the folder.
     ///
-    /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
+    /// # Errors
+    /// `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self> {
         Self::open_on(settings, &(Arc::new(log::RealDisk::default()) as _))
     }
@@ -111,6 +112,9 @@ impl SledStore {
     }
 
     /// Opens the store with the log on a simulated disk.
+    ///
+    /// # Errors
+    /// As [`SledStore::open`].
     #[cfg(any(test, feature = "testing"))]
     pub fn open_simulated(settings: &SledSettings, disk: &SimulatedDisk) -> Result<Self> {
         Self::open_on(settings, &(Arc::new(disk.clone()) as _))

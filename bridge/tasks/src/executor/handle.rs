@@ -197,6 +197,9 @@ impl TaskHandle {
 
     /// Appends the events that the function returns for the task's head, retries if others have appended first, and
     /// returns the new head. If the function returns `None`, nothing is appended.
+    ///
+    /// # Errors
+    /// If the task has ended, the store fails, or others append before each of several attempts.
     pub async fn append(
         &self,
         events: impl Fn(&Head) -> Option<Vec<Event>> + Send,

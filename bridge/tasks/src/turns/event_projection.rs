@@ -79,6 +79,9 @@ fn is_with_others(status: &TaskStatus) -> bool {
 }
 
 /// Returns the task as of an event: from the store if the task has not changed since, otherwise from the log.
+///
+/// # Errors
+/// If the caller has no such task, or the store fails.
 pub async fn snapshot_at(
     store: &dyn Store,
     caller: &Caller,

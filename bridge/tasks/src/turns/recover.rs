@@ -30,6 +30,9 @@ impl Turns {
     /// Recovers all tasks with open turns and continues queued turns. It must be called once, before requests are
     /// served. Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the
     /// metrics.
+    ///
+    /// # Errors
+    /// If the store fails.
     pub async fn recover(&self) -> Result<usize, TurnError> {
         if !reports_open_tasks(&*self.0.store) {
             for (agent, counts) in self.0.store.counts().await? {

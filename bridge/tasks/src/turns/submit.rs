@@ -117,6 +117,10 @@ impl Turns {
     ///
     /// The work continues even if the future is dropped, because otherwise a client that disconnects could leave a
     /// conversation blocked by a turn that never runs.
+    ///
+    /// # Errors
+    /// If the message is refused, for example because its task has ended or too many messages wait, or if the store fails. See
+    /// [`TurnError`].
     pub async fn submit(&self, incoming: IncomingMessage) -> Result<Submitted, TurnError> {
         self.keep_heartbeat();
         // Boxed because it is dropped long before the turn ends.

@@ -138,6 +138,9 @@ impl Translation {
     /// as an error.
     ///
     /// Activities should have their channel's id, which becomes the id of their message.
+    ///
+    /// # Errors
+    /// The activity, if the turn has ended.
     pub fn handle(&mut self, input: Input) -> Result<(), LateActivity> {
         match input {
             Input::Activity(activity) if self.has_ended => return Err(LateActivity::new(activity)),

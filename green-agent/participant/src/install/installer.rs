@@ -88,6 +88,9 @@ impl Installer {
 
     /// Checks that all requirements are installed, and returns the settings with which agents find them.
     /// Installs nothing.
+    ///
+    /// # Errors
+    /// The requirements that are not installed.
     pub fn check(&self, requirements: &BTreeSet<Requirement>) -> Result<Prepared, Missing> {
         let plan = self.plan(requirements)?;
         let ready = plan.iter().filter(|spec| spec.is_ready());
@@ -110,6 +113,9 @@ impl Installer {
     /// Installs missing requirements, one folder after the other, each within 10 minutes, and reports progress.
     /// Dropping the future ends the running command; the next attempt installs an incomplete folder again from the
     /// start.
+    ///
+    /// # Errors
+    /// If a command fails or takes too long, or a requirement cannot be installed by it.
     pub async fn install(
         &self,
         requirements: &BTreeSet<Requirement>,

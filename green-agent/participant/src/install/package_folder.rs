@@ -172,6 +172,9 @@ impl PackageFolder {
 
     /// Marks the folder as complete, synced to disk so that no marker survives a power loss without the
     /// packages.
+    ///
+    /// # Errors
+    /// If the marker cannot be written.
     pub fn mark_ready(&self) -> io::Result<()> {
         let marker = Marker { packages: self.content() };
         let draft = self.folder.join("ready.json.new");
@@ -276,6 +279,9 @@ impl PackageFolder {
     }
 
     /// Empties the folder, and writes the file that keeps the package manager from using a parent project.
+    ///
+    /// # Errors
+    /// If the folder cannot be removed or created, or the file not written.
     pub fn clear(&self) -> io::Result<()> {
         if self.folder.exists() {
             std::fs::remove_dir_all(&self.folder)?;

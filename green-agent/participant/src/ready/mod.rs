@@ -109,6 +109,9 @@ fn quoted_output(last_lines: &[String]) -> String {
 /// case. The card is searched for below the endpoint and, if the endpoint has a path, also below its origin, where it must
 /// name that path if it names any. A program that refuses the first connection gets no further requests until `quiet` is
 /// over, see [`StartTimes::quiet`].
+///
+/// # Errors
+/// See [`ReadyError`].
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,

@@ -30,6 +30,9 @@ impl Answer {
     }
 
     /// Checks the answer. The error says what was expected and what is there.
+    ///
+    /// # Errors
+    /// What was expected and what is there, if the answer is not as wanted.
     pub fn check(&self, wanted: &AnswerCheck) -> Result<(), String> {
         match wanted.path.is_none().then(|| text_check(&wanted.check)).flatten() {
             Some(check) => self.check_text(check, wanted.not),

@@ -16,6 +16,9 @@ impl SnapshotFile {
     }
 
     /// Parses a file; the error is the reason why it is not a snapshot of text.
+    ///
+    /// # Errors
+    /// The reason why it is not a snapshot of text.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.split_inclusive('\n');
         if lines.next().map(str::trim_end) != Some("---") {

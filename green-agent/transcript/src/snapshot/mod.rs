@@ -75,6 +75,9 @@ pub enum SnapshotError {
 ///
 /// As in insta, trailing whitespace and the kind of line breaks are ignored. If the comparison fails, a
 /// `.snap.new` file is written beside the snapshot; if it passes, that file is removed.
+///
+/// # Errors
+/// If the snapshot or the file beside it cannot be read, written or removed, or is no snapshot of text.
 pub fn compare(
     mode: SnapshotMode,
     path: &Path,

@@ -116,6 +116,10 @@ impl Channel {
     }
 
     /// Authenticates a call from a bot to a service URL.
+    ///
+    /// # Errors
+    /// `UnknownAddress` if no hosted bot was given this service URL, `Access` if the credential is not accepted, `Store` if the store
+    /// fails.
     pub async fn admit(
         &self,
         secret: &str,
@@ -135,12 +139,18 @@ impl Channel {
     }
 
     /// Returns the description of a file.
+    ///
+    /// # Errors
+    /// `Attachment` if there is no such file, `Store` if the store fails.
     pub async fn file(&self, id: &str) -> Result<File> {
         let found = self.0.files.find(id).await?;
         found.ok_or(ConnectorError::Attachment)
     }
 
     /// Returns the bytes of a view of a file.
+    ///
+    /// # Errors
+    /// `Attachment` if there is no such file or it has no such view, `Store` if the store fails.
     pub async fn view(&self, id: &str, view: &str) -> Result<(File, Vec<u8>)> {
         let file = self.file(id).await?;
         let bytes = self.0.files.bytes(id, &file, view).await?;

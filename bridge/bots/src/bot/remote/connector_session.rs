@@ -88,6 +88,9 @@ pub enum ConnectorError {
 impl ConnectorSession {
     /// Returns the task that a call refers to. In a conversation with several tasks, this is the task of the activity
     /// that is being answered, or else the current one.
+    ///
+    /// # Errors
+    /// `Conversation` if there is no such task at this service URL, `Store` if the store fails.
     pub async fn task(&self, conversation: &str, answered: Option<&str>) -> Result<Arc<Head>> {
         let task = match self.bot.settings.conversation {
             ConversationScope::Task => self.head(conversation).await?,
@@ -117,6 +120,9 @@ impl ConnectorSession {
     }
 
     /// Returns the member with this id. Bots on Teams may also name a user by the object id.
+    ///
+    /// # Errors
+    /// `Member` if there is no member with this id.
     pub fn member(&self, id: &str) -> Result<ChannelAccount> {
         let mut members = self.members().into_iter();
         let is_named = |member: &ChannelAccount| {
@@ -130,6 +136,9 @@ impl ConnectorSession {
     }
 
     /// Returns the ids of the newest conversations, newest first, at most one page.
+    ///
+    /// # Errors
+    /// `Store` if the store fails.
     pub async fn conversations(&self) -> Result<Vec<String>> {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),

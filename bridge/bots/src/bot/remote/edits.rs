@@ -18,6 +18,9 @@ use crate::{agent::ConversationScope, store::Head};
 impl ConnectorSession {
     /// Replaces an earlier activity. A task that has ended does not change; then the new version is a message of the running
     /// turn, or starts another task.
+    ///
+    /// # Errors
+    /// `Body` if the new activity is invalid, `Activity` if the bot has posted nothing with this id, `Store` if the store fails.
     pub async fn update(&self, head: &Arc<Head>, id: &str, activity: Value) -> Result<String> {
         let activity = self.parse_activity(activity)?;
         self.check(head, id).await?;
@@ -32,6 +35,9 @@ impl ConnectorSession {
 
     /// Deletes an earlier activity. It remains in a task that has ended; then the running turn reports the deletion, because
     /// nobody follows the ended task any more.
+    ///
+    /// # Errors
+    /// `Activity` if the bot has posted nothing with this id, `Store` if the store fails.
     pub async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<()> {
         self.check(head, id).await?;
         let delete = Activity { id: Some(id.into()), ..Activity::new(ActivityType::MessageDelete) };

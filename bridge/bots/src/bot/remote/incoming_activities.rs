@@ -30,6 +30,9 @@ impl ConnectorSession {
     /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
     /// its task has ended and it does not start another one. Posting the same activity again at the same path returns the same
     /// id.
+    ///
+    /// # Errors
+    /// `Body` if the activity is invalid, `Store` if it cannot be stored.
     pub async fn post(&self, head: &Arc<Head>, path: &str, activity: Value) -> Result<String> {
         let key = CallKey::of(self.secret.expose(), path, &activity);
         let once = self.channel.recent_activities.of(&key);
@@ -58,6 +61,9 @@ impl ConnectorSession {
     }
 
     /// Reports that a member was removed. A task always has two members, so nothing else changes.
+    ///
+    /// # Errors
+    /// `Store` if the store fails.
     pub async fn remove_member(&self, head: &Arc<Head>, member: ChannelAccount) -> Result<()> {
         let removed = Activity {
             members_removed: vec![member],
@@ -67,6 +73,9 @@ impl ConnectorSession {
     }
 
     /// Stores activities from another conversation as data: they are not messages of this conversation.
+    ///
+    /// # Errors
+    /// `Body` if the body has no list of activities, `Store` if the store fails.
     pub async fn post_history(&self, head: &Arc<Head>, body: Value) -> Result<String> {
         let activities = body.get("activities").and_then(Value::as_array);
         if activities.is_none() {
@@ -77,6 +86,10 @@ impl ConnectorSession {
     }
 
     /// Stores a file and returns its id.
+    ///
+    /// # Errors
+    /// `Body` if there is no file or it is not base64, `TooLarge` if the file or all files of the task are too large, `Store` if the
+    /// store fails.
     pub async fn upload(&self, head: &Head, body: &Value) -> Result<String> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
         let mut views = BTreeMap::new();
@@ -95,6 +108,9 @@ impl ConnectorSession {
     /// Creates a conversation with the user of this service URL, as a task in the same context. A bot can only reach
     /// users who have talked to it, because it knows their service URLs. Returns the ids of the conversation, and of its first
     /// activity if the bot has sent one.
+    ///
+    /// # Errors
+    /// `Body` if the members or the first activity are invalid, `Member` if another user is named, `Store` if the store fails.
     pub async fn create_conversation(&self, mut body: Value) -> Result<(String, Option<String>)> {
         self.check_members(&body)?;
         let activity = body.get_mut("activity").map(Value::take);

@@ -26,6 +26,9 @@ use crate::{
 };
 
 /// Reads the artifacts of a task.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn list_to_v1(value: Value) -> Result<Vec<Artifact>, FieldError> {
     let mut numbers = Numbers::default();
     let mut artifacts = Vec::new();

@@ -32,6 +32,9 @@ pub fn is_pythons(card: &AgentCard) -> bool {
 }
 
 /// Reads a card. Only name and address are required.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     const V1_NAMES: [&str; 4] =
         ["supportedInterfaces", "securityRequirements", "securitySchemes", "signatures"];

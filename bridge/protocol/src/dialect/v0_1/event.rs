@@ -21,6 +21,9 @@ use crate::{
 const V1_NAMES: [&str; 4] = ["taskId", "contextId", "append", "lastChunk"];
 
 /// Reads a status update. `final` follows from the state and is not kept.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("final");
@@ -55,6 +58,9 @@ fn session(context_id: &str) -> Option<&str> {
 }
 
 /// Reads an artifact update, whose flags are in the artifact.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     let (artifact, append, last_chunk) = fields.required_by("artifact", |artifact| {
@@ -125,6 +131,9 @@ fn lone_message(value: Value) -> Result<Message, FieldError> {
 }
 
 /// Reads the answer to `tasks/send`: a task. A message or a wrapped task is accepted too.
+///
+/// # Errors
+/// If it is neither a task nor a message, or a field is missing or invalid: its path, and what was expected there.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     let value = unwrapped(value);
     match kind_of(&value, "a task")? {
@@ -160,6 +169,9 @@ fn completed_with(message: &Message) -> TaskStatus {
 }
 
 /// Reads one item of a stream.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
     let value = unwrapped(value);
     match kind_of(&value, "a status or artifact update")? {

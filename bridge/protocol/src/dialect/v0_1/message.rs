@@ -18,6 +18,9 @@ use crate::{
 };
 
 /// Reads a message; `id` is the source of its id if it has none.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value, id: MessageId<'_>) -> Result<Message, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
     python::rewrite_message(&mut fields);

@@ -10,6 +10,9 @@ use crate::{
 };
 
 /// Reads a part. The name `kind` of 0.3 is accepted too.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
     name_by_type(&mut fields);

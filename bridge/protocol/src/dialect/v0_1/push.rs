@@ -15,6 +15,9 @@ use crate::{
 };
 
 /// Reads a configuration with its task (`TaskPushNotificationConfig`).
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     const FLAT: [&str; 5] = ["tenant", "taskId", "url", "token", "authentication"];
     let mut fields = Fields::of(value)?;

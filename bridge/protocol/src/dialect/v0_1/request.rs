@@ -26,6 +26,9 @@ use crate::{
 ///
 /// If no task is named, the agent chooses its id, as in 1.0. The context is the conversation that the message
 /// names (python-a2a), or else the session.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, FieldError> {
     const V1_NAMES: [&str; 2] = ["tenant", "configuration"];
     let given = MessageId::Given(message_id);

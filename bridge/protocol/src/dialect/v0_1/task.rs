@@ -16,6 +16,9 @@ use crate::{
 };
 
 /// Reads a task. `state` in place of `status`, which existing agents write, is accepted.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<Task, FieldError> {
     let mut fields = Fields::of(value)?;
     let id: String = fields.required("id")?;
@@ -57,6 +60,9 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
 }
 
 /// Reads a status; `id` is the source of the id of its message.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
     object::V0_1.status_to_v1(value, state_to_v1, |message| message::to_v1(message, id))
 }

@@ -23,6 +23,9 @@ use crate::{
 /// Reads a card. Only its name and `url` are required.
 ///
 /// An invalid security scheme goes into `extra`, because callers without credentials can still use the agent.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     const V1_NAMES: [&str; 2] = ["supportedInterfaces", "securityRequirements"];
     let mut fields = Fields::of(value)?;

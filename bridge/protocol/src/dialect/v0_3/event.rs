@@ -13,6 +13,9 @@ use crate::{
 };
 
 /// Reads a status update. `final` follows from the state, and could contradict it, so it is not kept.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn status_update_to_v1(value: Value, form: Form) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
@@ -45,6 +48,9 @@ pub fn status_update_from_v1(
 }
 
 /// Reads an artifact update.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn artifact_update_to_v1(
     value: Value,
     form: Form,
@@ -153,6 +159,9 @@ fn unwrapped(mut value: Value) -> Value {
 }
 
 /// Reads the result of `message/send`. A wrapped task or message is accepted too.
+///
+/// # Errors
+/// If it is neither a task nor a message, or a field is missing or invalid: its path, and what was expected there.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     if let Some(task) = wrapped_task(&value) {
@@ -176,6 +185,9 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
 }
 
 /// Reads one item of a stream. A wrapped one is accepted too.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
     let (value, form) = (unwrapped(value), Form::JsonRpc);
     match kind_of(&value, "one of task, message, status-update, artifact-update")? {

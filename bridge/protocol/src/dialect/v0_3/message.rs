@@ -10,6 +10,9 @@ use crate::{
 };
 
 /// Reads a message. Its `kind` is implied by its place in 1.0, so it is not kept.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value, form: Form) -> Result<Message, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");

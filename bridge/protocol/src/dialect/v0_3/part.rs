@@ -32,6 +32,9 @@ enum Kind {
 }
 
 /// Reads a part. Without `kind` the content decides, unless `type`, the name in 0.1, contradicts it.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields = Fields::of(value)?;
     match read_kind(&mut fields)? {

@@ -18,6 +18,9 @@ use crate::{
 };
 
 /// Reads a configuration with its task (`TaskPushNotificationConfig`).
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     const FLAT: [&str; 5] = ["tenant", "id", "url", "token", "authentication"];
     let mut fields = Fields::of(value)?;
@@ -42,6 +45,9 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
 }
 
 /// Reads a configuration without its task (`PushNotificationConfig`).
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let (config, mut fields) = read_config(value)?;
     Ok(TaskPushNotificationConfig {

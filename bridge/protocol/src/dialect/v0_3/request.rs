@@ -11,6 +11,9 @@ use crate::{
 };
 
 /// Reads the parameters (`MessageSendParams`).
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn send_to_v1(value: Value, form: Form) -> Result<SendMessageRequest, FieldError> {
     let mut fields = Fields::of(value)?;
     // The field's name in the proto, which ProtoJSON readers accept too.

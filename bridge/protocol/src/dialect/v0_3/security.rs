@@ -19,6 +19,9 @@ use crate::{
 const TYPES: &str = "one of apiKey, http, oauth2, openIdConnect, mutualTLS";
 
 /// Reads a scheme. Its fields are those of 1.0 except for the location of an API key.
+///
+/// # Errors
+/// If the type is unknown, or a field is missing or invalid: its path, and what was expected there.
 pub fn scheme_to_v1(value: Value) -> Result<SecurityScheme, FieldError> {
     let mut fields = Fields::of(value)?;
     let kind: String = fields.required("type")?;
@@ -80,6 +83,9 @@ fn write_oauth2(scheme: &OAuth2SecurityScheme, losses: &mut Losses) -> Value {
 }
 
 /// Reads one alternative of `security`: schemes that are required together, with their scopes.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn requirement_to_v1(value: Value) -> Result<SecurityRequirement, FieldError> {
     let schemes: BTreeMap<String, Vec<String>> = Wire::read(value)?;
     let scopes = |list| StringList { list, ..StringList::default() };

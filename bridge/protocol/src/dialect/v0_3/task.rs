@@ -18,6 +18,9 @@ const CANCELLED: &str = "TASK_STATE_CANCELLED";
 
 /// Reads a task. An empty `contextId` counts as absent, because 0.3 requires the field and some servers have
 /// no value.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value, form: Form) -> Result<Task, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
@@ -51,6 +54,9 @@ pub fn from_v1(task: &Task, form: Form, losses: &mut Losses) -> Value {
 }
 
 /// Reads a status.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn status_to_v1(value: Value, form: Form) -> Result<TaskStatus, FieldError> {
     let state = |state: Value| match form {
         Form::JsonRpc => state_to_v1(state, named_state),
@@ -68,6 +74,9 @@ pub fn status_from_v1(status: &TaskStatus, form: Form, losses: &mut Losses) -> V
 }
 
 /// Reads an artifact.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn artifact_to_v1(value: Value, form: Form) -> Result<Artifact, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(Artifact {

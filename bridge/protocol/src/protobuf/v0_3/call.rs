@@ -21,6 +21,9 @@ const V: Version = Version::V0_3;
 /// The calls and answers of 0.3.
 impl Messages {
     /// Reads the parameters of an operation, for servers.
+    ///
+    /// # Errors
+    /// If the bytes are not the parameters of the operation, or a field of them is missing or invalid.
     pub fn read_call(&self, operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
         Ok(call(operation, self.read(self.params(V, operation), bytes)?)?)
     }
@@ -31,6 +34,9 @@ impl Messages {
     }
 
     /// Reads an answer, or one item of a stream, in ProtoJSON; a card in the form that 0.3 has otherwise.
+    ///
+    /// # Errors
+    /// If the bytes are not an answer of the operation.
     pub fn read_answer(&self, operation: Operation, bytes: &[u8]) -> Result<Value, ReadError> {
         let value = self.read(self.answer(V, operation), bytes)?;
         Ok(match operation {

@@ -18,6 +18,9 @@ use crate::{
 };
 
 /// Reads the answer to `message:send`.
+///
+/// # Errors
+/// If it is neither a task nor a message, or a field is missing or invalid: its path, and what was expected there.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     if has_kind(&value) {
@@ -32,6 +35,9 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
 }
 
 /// Reads one item of a stream.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
     match has_kind(&value) {
         true => event::stream_item_to_v1(value),
@@ -69,6 +75,9 @@ fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
 }
 
 /// Reads a task: the answer to GetTask and CancelTask.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
     let form = match value.get("kind") {
         Some(_) => Form::JsonRpc,
@@ -79,6 +88,9 @@ pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
 
 /// Reads a push notification configuration, whose name contains its task:
 /// `tasks/TASK/pushNotificationConfigs/ID`. The form of JSON-RPC has a `taskId` instead.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let name: String = fields.optional("name")?;
@@ -94,6 +106,9 @@ pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError
 }
 
 /// Reads the configurations of a task.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn pushes_to_v1(value: Value) -> Result<ListTaskPushNotificationConfigsResponse, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(ListTaskPushNotificationConfigsResponse {

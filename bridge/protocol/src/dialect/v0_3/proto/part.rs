@@ -17,6 +17,9 @@ use crate::{
 };
 
 /// Reads a part: one of `text`, `file` and `data`.
+///
+/// # Errors
+/// If it has not exactly one of `text`, `file` and `data`, or a field is missing or invalid: its path, and what was expected there.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     const KINDS: &str = "exactly one of text, file, data";
     let mut fields = Fields::of(value)?;

@@ -16,6 +16,9 @@ use crate::{
 };
 
 /// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config`, with its id beside or in it.
+///
+/// # Errors
+/// If a field is missing or invalid: its path, and what was expected there.
 pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let id: Option<String> = fields.either("configId", "config_id").optional("configId")?;
