@@ -111,7 +111,9 @@ fn a_report_that_cannot_be_written_leaves_the_others_and_its_old_file() {
     let new = said(folder.path(), &["new", "--kind", "episode", "shop.toml"]);
     assert!(new.status.success());
     fs::create_dir(folder.path().join("taken")).unwrap();
-    let arguments = ["run", "shop.toml", "--report", "junit=taken"];
+    said(folder.path(), &["run", "shop.toml"]);
+    let made = fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let arguments = ["report", made.to_str().unwrap(), "--report", "junit=taken"];
     let run = said(folder.path(), &[&arguments[..], &["--report", "csv=a.csv"]].concat());
     let shown = text(&run.stderr);
     assert_eq!(run.status.code(), Some(4), "{shown}");
