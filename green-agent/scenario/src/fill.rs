@@ -129,7 +129,7 @@ impl Filling<'_> {
         Ok(Value::from(filled + rest))
     }
 
-    /// Returns the problem of a value that cannot stand here, such as a list with null, which TOML cannot represent.
+    /// Returns the problem of a value that cannot stand here, such as an empty text that is sought.
     fn unusable(&self, text: &str, expected: &str) -> Problem {
         let place = match self.row {
             Some((dataset, row)) => format!("{}:{}", dataset.path.display(), row.line),
@@ -278,7 +278,7 @@ impl<'n> Filler<'_, 'n> {
             let expected = "a text that is not empty, since every answer contains that";
             return Err(self.filling.unusable(text, expected));
         }
-        let unusable = || self.filling.unusable(text, "lists without null");
+        let unusable = || self.filling.unusable(text, "numbers that TOML has");
         to_toml(&filled, span, self.numbers).ok_or_else(unusable).map(Some)
     }
 }
@@ -343,12 +343,14 @@ pub(crate) fn as_text(value: &Value) -> String {
     }
 }
 
-/// Converts a JSON value to TOML at the position of its placeholder. Members that are null are left out; returns `None`
-/// for a null in a list, which TOML cannot represent.
+/// The number that stands for null within a value, because TOML has no null and JSON has not this number.
+pub(super) const NULL: &str = "nan";
+
+/// Converts a JSON value to TOML at the position of its placeholder; returns `None` for a number that TOML cannot represent.
 fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Option<DeValue<'n>> {
     let spanned = |value| Spanned::new(span.clone(), value);
     Some(match value {
-        Value::Null => return None,
+        Value::Null => DeValue::parse(NULL).ok()?.into_inner(),
         Value::Bool(flag) => DeValue::Boolean(*flag),
         Value::String(text) => DeValue::String(DeString::Owned(text.clone())),
         Value::Number(number) => {
@@ -364,7 +366,7 @@ fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Opti
         }
         Value::Object(members) => {
             let mut table = DeTable::new();
-            for (name, member) in members.iter().filter(|(_, member)| !member.is_null()) {
+            for (name, member) in members {
                 let name = Spanned::new(span.clone(), DeString::Owned(name.clone()));
                 table.insert(name, spanned(to_toml(member, span, numbers)?));
             }

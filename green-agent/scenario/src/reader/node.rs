@@ -7,7 +7,7 @@ use toml::{
 };
 
 use super::{Source, Table};
-use crate::error::Problem;
+use crate::{error::Problem, fill::NULL};
 
 /// The most characters of a text in messages.
 const MAX_SHOWN: usize = 60;
@@ -49,13 +49,25 @@ impl<'a> Node<'a> {
         self.text_or_filled().or_else(|| self.expected("text"))
     }
 
+    /// Returns whether a value that is no text is, or is within, the value of a placeholder, which is written as a text.
+    fn is_filled(&self) -> bool {
+        let written = self.source.text.get(self.value.span().start..).unwrap_or_default();
+        written.starts_with(['"', '\''])
+    }
+
+    /// Returns whether the value is a null of a dataset.
+    pub(super) fn is_null(&self) -> bool {
+        let number = self.value.get_ref().as_float();
+        number.is_some_and(|number| number.as_str() == NULL) && self.is_filled()
+    }
+
     /// Returns the text; for a placeholder that became a number, true or false, the value as text, because datasets have
     /// numbers as answers.
     fn text_or_filled(&self) -> Option<&'a str> {
-        let written = self.source.text.get(self.value.span().start..).unwrap_or_default();
-        let is_filled = written.starts_with(['"', '\'']);
+        let is_filled = self.is_filled();
         match self.value.get_ref() {
             DeValue::String(text) => Some(text),
+            DeValue::Float(_) if self.is_null() => None,
             DeValue::Integer(number) if is_filled => Some(number.as_str()),
             DeValue::Float(number) if is_filled => Some(number.as_str()),
             DeValue::Boolean(true) if is_filled => Some("true"),
@@ -113,7 +125,7 @@ impl<'a> Node<'a> {
     /// Returns the value as a finite number.
     pub(crate) fn number(&self) -> Option<f64> {
         match self.value.get_ref() {
-            DeValue::Integer(_) | DeValue::Float(_) => self.json()?.as_f64(),
+            DeValue::Integer(_) | DeValue::Float(_) if !self.is_null() => self.json()?.as_f64(),
             _ => self.expected("a number"),
         }
     }
@@ -190,6 +202,7 @@ impl<'a> Node<'a> {
                 Some(number) => Some(Value::from(number)),
                 None => self.expected("a whole number of 64 bits"),
             },
+            DeValue::Float(_) if self.is_null() => Some(Value::Null),
             DeValue::Float(number) => {
                 match number.as_str().parse().ok().and_then(Number::from_f64) {
                     Some(number) => Some(Value::Number(number)),
@@ -197,7 +210,7 @@ impl<'a> Node<'a> {
                 }
             }
             DeValue::Array(_) => Some(Value::Array(self.list_of(Node::json)?)),
-            DeValue::Table(_) => Some(Value::Object(self.table()?.json())),
+            DeValue::Table(_) => Some(Value::Object(self.table()?.json_with_nulls())),
         }
     }
 
@@ -206,6 +219,7 @@ impl<'a> Node<'a> {
         match self.value.get_ref() {
             DeValue::String(text) => quoted(text),
             DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(_) if self.is_null() => "null".to_owned(),
             DeValue::Float(number) => number.to_string(),
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Datetime(time) => time.to_string(),

@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
 
     /// Returns whether the table has a key, without recording it as known.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+        self.entries.get(name).is_some_and(|value| !self.node(name, value).is_null())
     }
 
     pub(crate) fn key(&mut self, name: &'static str) -> Key<'a> {
@@ -126,12 +126,16 @@ impl<'a> Table<'a> {
     /// Returns the value of a key.
     pub(crate) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.asked.push(name);
-        let value = self.entries.get(name)?;
-        Some(self.node(name, value))
+        let node = self.node(name, self.entries.get(name)?);
+        (!node.is_null()).then_some(node)
     }
 
-    /// Returns the keys and their values, in alphabetical order.
+    /// Returns the keys and their values, in alphabetical order. A null of a dataset is as if the key were absent.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
+        self.all_entries().filter(|(_, node)| !node.is_null())
+    }
+
+    fn all_entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         self.entries.iter().map(|(name, value)| {
             let name: &'a str = name.get_ref();
             (name, self.node(name, value))
@@ -140,7 +144,12 @@ impl<'a> Table<'a> {
 
     /// Returns the table as JSON, without the values that were reported.
     pub(crate) fn json(&self) -> Map<String, Value> {
-        self.entries().filter_map(|(name, node)| Some((name.to_owned(), node.json()?))).collect()
+        to_json(self.entries())
+    }
+
+    /// Returns the table as JSON of any kind, in which null is a value.
+    pub(super) fn json_with_nulls(&self) -> Map<String, Value> {
+        to_json(self.all_entries())
     }
 
     /// Reports every key that was not requested before.
@@ -154,9 +163,10 @@ impl<'a> Table<'a> {
     }
 
     fn reject(&self, is_wrong: impl Fn(&str) -> bool) {
-        for name in self.entries.keys() {
+        for (name, value) in self.entries {
             let is_known = self.asked.contains(&&**name.get_ref());
-            if !is_known && is_wrong(name.get_ref()) {
+            if !is_known && is_wrong(name.get_ref()) && !self.node(name.get_ref(), value).is_null()
+            {
                 let problem = self.unknown(name.get_ref());
                 let key = self.key_of(name.get_ref());
                 self.source.report(name.span().start, &key, problem);
@@ -185,6 +195,10 @@ impl<'a> Table<'a> {
         };
         if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
     }
+}
+
+fn to_json<'a>(entries: impl Iterator<Item = (&'a str, Node<'a>)>) -> Map<String, Value> {
+    entries.filter_map(|(name, node)| Some((name.to_owned(), node.json()?))).collect()
 }
 
 /// Returns the known name that is most similar to what was written.

@@ -3,7 +3,10 @@
 use std::fs;
 
 use super::*;
-use crate::model::{Evaluator, Green, Start};
+use crate::{
+    expectation::Check,
+    model::{Evaluator, Green, Start},
+};
 
 const FILE: &str = "\
 [green_agent]
@@ -164,13 +167,35 @@ fn of_many_wrong_rows_some_are_listed_and_the_others_are_counted() {
 }
 
 #[test]
-fn a_list_with_null_is_reported_with_its_row() {
-    let file = FILE
-        .replace("to = 'agent'\ntext = ", "to = 'agent'\nparts = [{ data = '{row.tags}' }]\n# ");
-    let null = ROW.replace("[\"a\", 1]", "[null]").replace("\"x\"", "\"y\"");
+fn a_null_is_a_value_of_json_and_leaves_a_key_of_the_file_out() {
+    let parts = "parts = [{ data = '{row.tags}', filename = 'a' }, '{row.part}']\n\
+                 expect = [{ schema = '{row.schema}' }, { eq = '{row.arguments}' }]\n# ";
+    let file = FILE.replace("text = '{row.question} (", &format!("{parts}'"));
+    assert_ne!(file, FILE);
+    let values = r#""tags": [null, {"n": null}], "part": {"text": "b", "filename": null, "metadata": {"n": null}},
+        "schema": {"enum": ["a", null]}, "arguments": {"city": null}, "id""#;
+    let row =
+        ROW.replace("\"tags\": [\"a\", 1], ", "").replace("\"id\"", &values.replace('\n', ""));
+    let scenario = source(&file, &row).unwrap().first().unwrap();
+    let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
+        panic!("{:?}", scenario.green);
+    };
+    let turn = &conversation.turns[0];
+    let data = json!({"data": [null, {"n": null}], "filename": "a"});
+    assert_eq!(turn.parts, [data, json!({"text": "b", "metadata": {"n": null}})]);
+    let checks: Vec<_> = turn.expect.iter().map(|expected| &expected.check).collect();
+    let [Check::Schema(schema), Check::Eq(arguments)] = checks[..] else {
+        panic!("{checks:?}");
+    };
+    assert_eq!((schema, arguments), (&json!({"enum": ["a", null]}), &json!({"city": null})));
+
+    let file = FILE.replace("to = 'agent'", "to = 'agent'\ncontains_any = '{row.tags}'");
+    let null = ROW.replace("[\"a\", 1]", "[\"a\", null]").replace("\"x\"", "\"y\"");
     let error = source(&file, &format!("{ROW}\n{null}\n")).unwrap_err();
     assert!(
-        error.ends_with("{row.tags}: expected lists without null, found one in tasks.jsonl:2"),
+        error.ends_with(
+            "contains_any[1]: expected a text that is not empty, found null, with tasks.jsonl:2"
+        ),
         "{error}"
     );
 }
@@ -290,7 +315,7 @@ fn a_text_of_nothing_but_row_becomes_the_whole_row() {
     let with_rows = format!("{file}dataset = 'tasks.jsonl'\n");
     let row = r#"{"id": "x", "price": 1.5, "tags": ["a", {"n": 7}], "nothing": null}"#;
     let config = |file: &str| source(file, row).unwrap().first().unwrap().config;
-    let whole = serde_json::json!({"id": "x", "price": 1.5, "tags": ["a", {"n": 7}]});
+    let whole = json!({"id": "x", "price": 1.5, "tags": ["a", {"n": 7}], "nothing": null});
     assert_eq!(config(&with_rows)["task"], whole);
     assert_eq!(config(&with_rows)["prompt"], "a {row}");
     assert_eq!(config(file)["task"], "{row}");
