@@ -28,13 +28,13 @@ from pydantic import BaseModel, Field, HttpUrl, ValidationError
 
 from common import NoAnswer, ask, command_line, serve
 
-NUMBER = re.compile(r"-?(?:\d[\d,]*)?\.?\d+")
+NUMBER = re.compile(r"-?\$?(?:\d[\d,]*)?\.?\d+")
 
 
 def score(answer: str, task: dict) -> dict[str, float]:
     """The metrics of an answer: whether its last number is the target, however it is written."""
-    numbers = [float(number.replace(",", "")) for number in NUMBER.findall(answer)]
-    return {"score": float(bool(numbers) and math.isclose(numbers[-1], task["target"], rel_tol=1e-6))}
+    numbers = [float(re.sub("[$,]", "", number)) for number in NUMBER.findall(answer)]
+    return {"score": float(bool(numbers) and math.isclose(numbers[-1], task["target"], rel_tol=1e-9))}
 
 
 class Config(BaseModel):

@@ -57,6 +57,8 @@ mod runs;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod scorers;
+#[cfg(test)]
 mod statistics;
 #[cfg(test)]
 mod stdio_wrapper;
