@@ -76,6 +76,9 @@ pub(crate) const FASTA2A: [&str; 3] =
 pub(crate) const AGNO: [&str; 3] =
     ["a2a-sdk[http-server]==0.3.26", "agno[os]==3.1.10", "uvicorn==0.54.0"];
 
+/// Agents of a2akit as servers.
+pub(crate) const A2AKIT: [&str; 3] = ["a2a-sdk==0.3.26", "a2akit==0.0.32", "uvicorn==0.54.0"];
+
 /// Returns a folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     kept::folder("interop-venvs", packages, fill).await

@@ -100,6 +100,14 @@ async fn agno_is_understood() {
 }
 
 #[tokio::test]
+async fn a2akit_is_understood() {
+    let agent = python("a2akit_agent.py", &venv::A2AKIT).await;
+    let found = Found { name: "a2akit", speaks: "JSONRPC 0.3", errors: &[] };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
 async fn crewai_is_understood() {
     if !venv::is_large_wanted() {
         return;
