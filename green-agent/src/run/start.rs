@@ -128,11 +128,16 @@ pub(super) async fn ready(
 }
 
 /// What agents print that were written for a2a-sdk 0.3, if 1.0 or later is installed.
-const WITHOUT_OLD_SDK: &str = "No module named 'a2a.server.apps'";
+const WITHOUT_OLD_SDK: [&str; 3] = [
+    "No module named 'a2a.server.apps'",
+    "cannot import name 'A2AClient' from 'a2a.client'",
+    // The end of "cannot import name 'DataPart' from 'a2a.types' (PATH)"; 0.3 has no such folder.
+    "/a2a/types/__init__.py)",
+];
 
 /// Returns the problem of a program with what its author may not know of the environment that it got.
 fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOptions) -> Problem {
-    if problem.message.contains(WITHOUT_OLD_SDK) {
+    if WITHOUT_OLD_SDK.iter().any(|printed| problem.message.contains(printed)) {
         let how = "\nIt was written for a2a-sdk 0.3, which requires = [\"python:a2a-sdk[http-server]<1\"] in [harness] installs.";
         return Problem { message: problem.message + how, ..problem };
     }

@@ -127,19 +127,31 @@ fn an_agent_that_breaks_is_shown_with_what_it_printed_after_its_answer() {
 
 #[test]
 fn the_report_of_a_program_that_lacks_a_package_says_how_to_install_it() {
+    let (declared, old_sdk) =
+        ("[harness]\nversion = 1\n", "requires = [\"python:a2a-sdk[http-server]<1\"]");
     for (harness, lacked, how) in [
-        ("", "judge", "Its requires = [\"python:.\"] installs the project of this folder"),
         (
-            "[harness]\nversion = 1\n",
-            "a2a.server.apps",
-            "requires = [\"python:a2a-sdk[http-server]<1\"]",
+            "",
+            "No module named 'judge'",
+            "Its requires = [\"python:.\"] installs the project of this folder",
+        ),
+        (declared, "No module named 'a2a.server.apps'", old_sdk),
+        (
+            declared,
+            "cannot import name 'A2AClient' from 'a2a.client' (/venv/a2a/client/__init__.py)",
+            old_sdk,
+        ),
+        (
+            declared,
+            "cannot import name 'DataPart' from 'a2a.types' (/venv/a2a/types/__init__.py)",
+            old_sdk,
         ),
     ] {
         let folder = Folder::new(&format!(
             "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py'\n\
              [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n{harness}"
         ));
-        folder.file("mine.py", &format!("raise ImportError(\"No module named '{lacked}'\")\n"));
+        folder.file("mine.py", &format!("raise ImportError(\"{lacked}\")\n"));
         let ended = folder.run(&["run", "a.toml"]);
         assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
         assert!(shown(&ended).contains(how), "{}", shown(&ended));
