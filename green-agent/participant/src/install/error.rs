@@ -53,6 +53,19 @@ fn hint(command: &str) -> &'static str {
     }
 }
 
+/// Returns what to do if pip or uv says that a package is not for this version of Python.
+fn other_python(last_lines: &[String]) -> &'static str {
+    let says = |line: &String| {
+        line.contains("Requires-Python") || line.contains("does not satisfy Python")
+    };
+    match last_lines.iter().any(says) {
+        true => {
+            "\nIt needs another version of Python: name it, as in python = \"3.13\" in [harness]."
+        }
+        false => "",
+    }
+}
+
 /// The reason why requirements could not be installed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -79,7 +92,7 @@ pub enum InstallError {
     #[error("{what} cannot be installed")]
     Start { what: String, source: StartError },
     /// An installation command failed, or did not end in time.
-    #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}", log.display(), last_lines.join("\n"))]
+    #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}{}", log.display(), last_lines.join("\n"), other_python(last_lines))]
     Failed {
         what: String,
         command: String,
@@ -91,4 +104,26 @@ pub enum InstallError {
     /// Everything that can be installed is, but another requirement is missing.
     #[error(transparent)]
     Missing(#[from] Missing),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_for_another_python_is_reported_with_the_key_that_names_it() {
+        let failed = |line: &str| {
+            let [what, command, how] = ["a", "pip", "exited with code 1"].map(str::to_owned);
+            let last_lines = vec![line.to_owned()];
+            InstallError::Failed { what, command, how, last_lines, log: "a.log".into() }.to_string()
+        };
+        for line in [
+            "ERROR: Ignored the following versions that require a different python version: 1.0 Requires-Python >=3.12",
+            "Because the current Python version (3.11.7) does not satisfy Python>=3.12",
+        ] {
+            assert!(failed(line).ends_with("as in python = \"3.13\" in [harness]."), "{line}");
+        }
+        let other = "ERROR: No matching distribution found for b==1";
+        assert!(failed(other).ends_with(other));
+    }
 }
