@@ -12,7 +12,7 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use tokio::time::{Duration, Instant, sleep, timeout_at};
+use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 
 use super::{
     Evaluation, EvaluationError, Listener, admission,
@@ -34,6 +34,9 @@ pub(super) use again::judge_again;
 
 /// The time for which the stream of a canceled task is still read.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+/// The time for which an agent may go on after it has answered a cancelation.
+const STOPPING: Duration = Duration::from_secs(5);
 
 /// Sends the turns in order and stops at the first that fails, because later turns depend on it.
 pub(super) async fn assess(
@@ -222,6 +225,8 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
     let request = CancelTaskRequest::new(task.id.as_str());
     let task = client.cancel_task(request).await?;
     talk.take(StreamResponse::Task(task));
+    // Some agents answer with a task that still works, and stop a moment later. Whether the task can be read is another matter.
+    let _ = timeout(STOPPING, talk.settle(client, |_, _| {})).await;
     Ok(())
 }
 

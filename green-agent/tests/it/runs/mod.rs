@@ -1,5 +1,6 @@
 //! Whole runs of scenarios with several trials, and what is made of them: a file a concern.
 
+mod canceled;
 mod cards;
 mod credentials;
 mod datasets;
