@@ -225,7 +225,8 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
     let request = CancelTaskRequest::new(task.id.as_str());
     let task = client.cancel_task(request).await?;
     talk.take(StreamResponse::Task(task));
-    // Some agents answer with a task that still works, and stop a moment later. Whether the task can be read is another matter.
+    // Some agents answer with a task that still works, and stop a moment later. If the task cannot be read any more, the
+    // answer counts.
     let _ = timeout(STOPPING, talk.settle(client, |_, _| {})).await;
     Ok(())
 }
