@@ -1,19 +1,26 @@
 //! Appends in the form in which they are kept: JSON, as in the log on disk, because that is several times smaller than the
 //! events themselves. What all events of a task share is left out.
 
-use std::{mem::take, sync::Arc};
+use std::{
+    mem::{replace, take},
+    sync::Arc,
+};
 
 use bridge_protocol::{a2a::Message, wire};
 use jiff::Timestamp;
 
-use crate::{Append, Event, Head, Result, Revised, Seq, StoreError, StoredEvent, event::timestamp};
+use crate::{
+    Append, Created, Event, Head, Result, Revised, Seq, StoreError, StoredEvent, caller::Caller,
+    event::timestamp,
+};
 
 /// An append in its stored form.
 #[derive(Clone, Debug)]
 pub(super) struct StoredAppend {
     pub(super) last: Seq,
     millis: i64,
-    /// The events without the timestamps of statuses, which are the append's.
+    /// The events without the timestamps of statuses, which are the append's, and without the data of [`Event::Created`]
+    /// that the head has.
     json: Arc<[u8]>,
     /// Whether the ids of task and context are left out of all messages.
     omits_ids: bool,
@@ -46,10 +53,11 @@ impl StoredAppend {
         let events = serde_json::from_slice::<Vec<Event>>(&self.json);
         let mut events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
         let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
-        for event in &mut events {
-            if let Event::Status { status, .. } = event {
-                status.timestamp = Some(timestamp(time));
-            }
+        timestamps(&mut events).for_each(|place| *place = Some(timestamp(time)));
+        if let Some(created) = created(&mut events) {
+            created.agent = Arc::clone(&head.agent);
+            created.owner = head.owner.clone();
+            created.context_id = Arc::clone(&head.context_id);
         }
         if self.omits_ids {
             for message in messages(&mut events) {
@@ -68,6 +76,8 @@ struct Omitted {
     timestamps: Vec<Option<String>>,
     /// The ids of task and context of each message; empty if they are written.
     ids: Vec<(Option<String>, Option<String>)>,
+    /// The agent, the owner and the context of [`Event::Created`].
+    created: Option<(Arc<str>, Caller, Arc<str>)>,
 }
 
 impl Omitted {
@@ -79,7 +89,11 @@ impl Omitted {
             }
             false => Vec::new(),
         };
-        Self { timestamps, ids }
+        let created = created(events).map(|created| {
+            let owner = replace(&mut created.owner, Caller::anonymous());
+            (take(&mut created.agent), owner, take(&mut created.context_id))
+        });
+        Self { timestamps, ids, created }
     }
 
     fn put_back(self, events: &mut [Event]) {
@@ -88,6 +102,9 @@ impl Omitted {
         }
         for (message, ids) in messages(events).zip(self.ids) {
             (message.task_id, message.context_id) = ids;
+        }
+        for (created, omitted) in created(events).into_iter().zip(self.created) {
+            (created.agent, created.owner, created.context_id) = omitted;
         }
     }
 }
@@ -104,6 +121,14 @@ fn messages(events: &mut [Event]) -> impl Iterator<Item = &mut Message> {
         | Event::Artifact { .. }
         | Event::Metadata { revised: None, .. } => None,
     })
+}
+
+/// Returns the event that creates the task, which is always the first one.
+fn created(events: &mut [Event]) -> Option<&mut Created> {
+    match events.first_mut() {
+        Some(Event::Created(created)) => Some(created),
+        Some(_) | None => None,
+    }
 }
 
 fn timestamps(events: &mut [Event]) -> impl Iterator<Item = &mut Option<String>> {

@@ -2,14 +2,14 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map, hash_map::Entry},
     ops::Bound,
     sync::Arc,
 };
 
 use bridge_protocol::a2a::TaskState;
 
-use crate::{Head, ListPosition, ListQuery};
+use crate::{Head, ListPosition, ListQuery, Unordered};
 
 /// The number of tasks up to which a context has no sorted lists. Most contexts have one task, and sorted lists would take
 /// more memory than the task's content.
@@ -19,7 +19,7 @@ const FEW: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct TaskLists {
     all: TasksByState,
-    contexts: BTreeMap<Arc<str>, ContextTasks>,
+    contexts: Unordered<Arc<str>, ContextTasks>,
 }
 
 /// The tasks of each state, by the time of their status in milliseconds, newest first. No list is empty.
@@ -136,7 +136,7 @@ impl TasksByState {
     }
 
     fn remove(&mut self, head: &Head) {
-        if let Entry::Occupied(mut tasks) = self.0.entry(head.state.clone()) {
+        if let btree_map::Entry::Occupied(mut tasks) = self.0.entry(head.state.clone()) {
             tasks.get_mut().remove(&entry(head));
             if tasks.get().is_empty() {
                 tasks.remove();

@@ -35,6 +35,8 @@ pub async fn events_are_read_as_they_were_appended(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
+    let first = store.read(&sample.caller, "t", 0, 1).await.unwrap();
+    assert_eq!(first[0].event, sample.created());
     let message = |role, (task, context): (Option<&str>, Option<&str>)| {
         let id = format!("{role:?} {task:?} {context:?}");
         let mut message = Message::new(id, role, vec![Part::text("a text")]);
