@@ -144,7 +144,7 @@ const STORE: Modules = &[
     ("known_ids", &[]),
     ("leases", &["caller"]),
     ("list", &[]),
-    ("memory", &["cache", "caller", "feed", "list"]),
+    ("memory", &["cache", "caller", "event", "feed", "list"]),
     ("private", &[]),
     ("record", &[]),
     ("size", &[]),
