@@ -106,15 +106,13 @@ async fn a_setting_is_never_stored_without_its_progress() {
     for is_new in [true, false] {
         let (world, store) = failing_world();
         let head = world.begin("t").await;
-        let mut config = hook("one.test");
-        config["id"] = "mine".into();
         if !is_new {
-            world.set(&head, config.clone()).await.unwrap();
+            world.set(&head, mine("one.test")).await.unwrap();
         }
         store.recordable.store(1, Ordering::SeqCst);
         store.unrecordable.store(1, Ordering::SeqCst);
         match is_new {
-            true => drop(world.set(&head, config).await.unwrap_err()),
+            true => drop(world.set(&head, mine("one.test")).await.unwrap_err()),
             false => drop(world.push.remove(&me(), "t", "mine").await.unwrap_err()),
         }
         assert_eq!(world.push.get(&me(), "t", "mine").await.unwrap(), None);

@@ -223,3 +223,10 @@ fn me() -> Caller {
 fn hook(host: &str) -> Value {
     json!({"url": format!("https://{host}/hook")})
 }
+
+/// Returns the same setting with the id `mine`.
+fn mine(host: &str) -> Value {
+    let mut config = hook(host);
+    config["id"] = "mine".into();
+    config
+}

@@ -70,9 +70,7 @@ fn key() -> SettingKey {
 impl World {
     /// Stores a setting as another process does.
     async fn set_elsewhere(&self, head: &Head, host: &str) {
-        let mut config = hook(host);
-        config["id"] = "mine".into();
-        let config = TaskPushNotificationConfig::read(config).unwrap();
+        let config = TaskPushNotificationConfig::read(mine(host)).unwrap();
         let setting = Setting::checked(config, Version::V1_0, &PushSettings::default()).unwrap();
         let repository = &self.push.0.repository;
         let progress = DeliveryProgress::at(head, head.seq);
@@ -87,9 +85,7 @@ impl World {
     }
 
     async fn set_mine(&self, head: &Head) {
-        let mut config = hook("one.test");
-        config["id"] = "mine".into();
-        self.set(head, config).await.unwrap();
+        self.set(head, mine("one.test")).await.unwrap();
     }
 }
 

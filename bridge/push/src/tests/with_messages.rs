@@ -50,9 +50,7 @@ async fn another_message_changes_a_setting_that_it_names() {
     let world = world();
     world.begin("t").await;
     for (message, host) in [("a", "one.test"), ("b", "two.test")] {
-        let mut config = hook(host);
-        config["id"] = "mine".into();
-        world.set_with((message, false), config).await.unwrap();
+        world.set_with((message, false), mine(host)).await.unwrap();
     }
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
