@@ -17,13 +17,14 @@ use crate::{
 /// An append in its stored form.
 #[derive(Clone, Debug)]
 pub(super) struct StoredAppend {
-    pub(super) last: Seq,
+    /// The number of the last event. It is small because a store has many appends, and no task in memory has more events.
+    last: u32,
+    /// Whether the ids of task and context are left out of all messages, and the message's id out of its turn.
+    omits_ids: bool,
     millis: i64,
     /// The events without the timestamps of statuses, which are the append's, and without the data of [`Event::Created`]
     /// that the head has.
     json: Arc<[u8]>,
-    /// Whether the ids of task and context are left out of all messages.
-    omits_ids: bool,
 }
 
 impl StoredAppend {
@@ -33,14 +34,25 @@ impl StoredAppend {
         let names_both = |one: &mut Message| {
             one.task_id.as_deref() == Some(&*task) && one.context_id.as_deref() == context_id
         };
-        let omits_ids = context_id.is_some() && messages(&mut append.events).all(names_both);
+        let omits_ids = context_id.is_some()
+            && messages(&mut append.events).all(names_both)
+            && queued(&mut append.events).all(|(message_id, queued)| message_id == queued);
         let omitted = Omitted::take_from(&mut append.events, omits_ids);
         let mut json = Vec::new();
         let written = wire::write_json(&mut json, &append.events);
         omitted.put_back(&mut append.events);
         written.map_err(|error| StoreError::corrupt("an event", &error))?;
+        let last = u32::try_from(append.last()).map_err(|_| {
+            let reason = format!("a task in memory has at most {} events", u32::MAX);
+            StoreError::Invalid { task: task.to_string(), reason }
+        })?;
         let millis = append.time.as_millisecond();
-        Ok(Self { last: append.last(), millis, json: json.into(), omits_ids })
+        Ok(Self { last, omits_ids, millis, json: json.into() })
+    }
+
+    /// Returns the number of the last event.
+    pub(super) fn last(&self) -> Seq {
+        self.last.into()
     }
 
     /// Returns the size in bytes.
@@ -64,8 +76,11 @@ impl StoredAppend {
                 message.task_id = Some(head.task.to_string());
                 message.context_id = Some(head.context_id.to_string());
             }
+            for (message_id, queued) in queued(&mut events) {
+                message_id.clone_into(queued);
+            }
         }
-        let first = self.last + 1 - events.len() as Seq;
+        let first = self.last() + 1 - events.len() as Seq;
         let number = move |(seq, event)| StoredEvent { seq, time, event };
         Ok((first..).zip(events).map(number))
     }
@@ -76,6 +91,8 @@ struct Omitted {
     timestamps: Vec<Option<String>>,
     /// The ids of task and context of each message; empty if they are written.
     ids: Vec<(Option<String>, Option<String>)>,
+    /// The message id of each turn that follows its message; empty if they are written.
+    queued: Vec<String>,
     /// The agent, the owner and the context of [`Event::Created`].
     created: Option<(Arc<str>, Caller, Arc<str>)>,
 }
@@ -83,17 +100,16 @@ struct Omitted {
 impl Omitted {
     fn take_from(events: &mut [Event], omits_ids: bool) -> Self {
         let timestamps = timestamps(events).map(take).collect();
-        let ids = match omits_ids {
-            true => {
-                messages(events).map(|one| (one.task_id.take(), one.context_id.take())).collect()
-            }
-            false => Vec::new(),
-        };
+        let (mut ids, mut queued_ids) = (Vec::new(), Vec::new());
+        if omits_ids {
+            ids.extend(messages(events).map(|one| (one.task_id.take(), one.context_id.take())));
+            queued_ids.extend(queued(events).map(|(_, message_id)| take(message_id)));
+        }
         let created = created(events).map(|created| {
             let owner = replace(&mut created.owner, Caller::anonymous());
             (take(&mut created.agent), owner, take(&mut created.context_id))
         });
-        Self { timestamps, ids, created }
+        Self { timestamps, ids, queued: queued_ids, created }
     }
 
     fn put_back(self, events: &mut [Event]) {
@@ -102,6 +118,9 @@ impl Omitted {
         }
         for (message, ids) in messages(events).zip(self.ids) {
             (message.task_id, message.context_id) = ids;
+        }
+        for ((_, place), message_id) in queued(events).zip(self.queued) {
+            *place = message_id;
         }
         for (created, omitted) in created(events).into_iter().zip(self.created) {
             (created.agent, created.owner, created.context_id) = omitted;
@@ -120,6 +139,19 @@ fn messages(events: &mut [Event]) -> impl Iterator<Item = &mut Message> {
         | Event::TurnEnded { .. }
         | Event::Artifact { .. }
         | Event::Metadata { revised: None, .. } => None,
+    })
+}
+
+/// Returns the ids of the messages that a turn follows, and the message ids of these turns.
+fn queued(events: &mut [Event]) -> impl Iterator<Item = (&str, &mut String)> {
+    let mut message = None;
+    events.iter_mut().filter_map(move |event| match event {
+        Event::Message(Message { message_id, .. }) => {
+            message = Some(message_id.as_str());
+            None
+        }
+        Event::TurnQueued { message_id, .. } => message.take().map(|id| (id, message_id)),
+        _ => None,
     })
 }
 

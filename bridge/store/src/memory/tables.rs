@@ -54,7 +54,7 @@ pub(super) struct TaskEntry {
 impl TaskEntry {
     /// Copies the appends with events after `after`, enough for `limit` events, so that they can be read without the lock.
     pub(super) fn later(&self, after: Seq, limit: usize) -> Self {
-        let begin = self.log.partition_point(|append| append.last <= after);
+        let begin = self.log.partition_point(|append| append.last() <= after);
         let log = self.log[begin..].iter().take(limit).cloned().collect();
         let head = Arc::clone(&self.head);
         let bytes = self.bytes;

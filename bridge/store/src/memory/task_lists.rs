@@ -4,6 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, btree_map, hash_map::Entry},
     ops::Bound,
+    slice,
     sync::Arc,
 };
 
@@ -31,7 +32,8 @@ type SortedTasks = BTreeSet<(Reverse<i64>, Arc<str>)>;
 /// The tasks of a context, at least one.
 #[derive(Debug)]
 enum ContextTasks {
-    /// At most [`FEW`], in the order of their creation.
+    One(Arc<str>),
+    /// Two to [`FEW`], in the order of their creation.
     Few(Vec<Arc<str>>),
     Many(Box<TasksByState>),
 }
@@ -56,21 +58,23 @@ impl TaskLists {
         self.all.update(before, after);
         let context = match self.contexts.entry(Arc::clone(&after.context_id)) {
             Entry::Vacant(place) => {
-                place.insert(ContextTasks::Few(vec![Arc::clone(&after.task)]));
+                place.insert(ContextTasks::One(Arc::clone(&after.task)));
                 return;
             }
             Entry::Occupied(context) => context.into_mut(),
         };
         match context {
-            ContextTasks::Few(_) if before.is_some() => {}
+            ContextTasks::One(_) | ContextTasks::Few(_) if before.is_some() => {}
+            ContextTasks::One(first) => {
+                *context = ContextTasks::Few(vec![Arc::clone(first), Arc::clone(&after.task)]);
+            }
             ContextTasks::Few(tasks) if tasks.len() < FEW => {
                 tasks.reserve_exact(1);
                 tasks.push(Arc::clone(&after.task));
             }
             ContextTasks::Few(tasks) => {
-                let mut sorted = TasksByState::default();
-                let heads = tasks.iter().filter_map(|task| head_of(task));
-                heads.chain([after]).for_each(|head| sorted.add(head));
+                let mut sorted = sorted(tasks, head_of);
+                sorted.add(after);
                 *context = ContextTasks::Many(Box::new(sorted));
             }
             ContextTasks::Many(tasks) => tasks.update(before, after),
@@ -84,6 +88,7 @@ impl TaskLists {
             return;
         };
         let is_empty = match context.get_mut() {
+            ContextTasks::One(task) => *task == head.task,
             ContextTasks::Few(tasks) => {
                 tasks.retain(|task| *task != head.task);
                 tasks.is_empty()
@@ -112,11 +117,12 @@ impl TaskLists {
             Some(context) => match self.contexts.get(context.as_str()) {
                 None => return (Vec::new(), query.known_total.unwrap_or_default()),
                 Some(ContextTasks::Many(tasks)) => tasks,
+                Some(ContextTasks::One(task)) => {
+                    few = sorted(slice::from_ref(task), head_of);
+                    &few
+                }
                 Some(ContextTasks::Few(tasks)) => {
-                    let mut sorted = TasksByState::default();
-                    let heads = tasks.iter().filter_map(|task| head_of(task));
-                    heads.for_each(|head| sorted.add(head));
-                    few = sorted;
+                    few = sorted(tasks, head_of);
                     &few
                 }
             },
@@ -160,6 +166,13 @@ impl TasksByState {
         found.sort();
         (found, query.known_total.unwrap_or(total))
     }
+}
+
+/// Sorts the tasks of a context that has no lists.
+fn sorted<'h>(tasks: &[Arc<str>], head_of: impl Fn(&str) -> Option<&'h Head>) -> TasksByState {
+    let mut sorted = TasksByState::default();
+    tasks.iter().filter_map(|task| head_of(task)).for_each(|head| sorted.add(head));
+    sorted
 }
 
 fn entry(head: &Head) -> (Reverse<i64>, Arc<str>) {
