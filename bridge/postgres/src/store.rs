@@ -411,7 +411,7 @@ impl PostgresStore {
                     if let Some(client_id) = &head.client_id
                         && let Some(task) = self.find_client_task(owner, agent, client_id).await?
                     {
-                        let client_id = client_id.clone();
+                        let client_id = client_id.to_string();
                         return Ok(StoreError::Taken { client_id, task });
                     }
                     // A task of another caller has this id, or the cause no longer exists.

@@ -22,7 +22,7 @@ pub(super) struct Notification {
     /// Whether the task ends with this event.
     pub(super) is_last: bool,
     /// The span of the last turn's message.
-    pub(super) traceparent: Option<String>,
+    pub(super) traceparent: Option<Arc<str>>,
 }
 
 /// Reads the events of a task, starting at a position in its log.
@@ -31,7 +31,7 @@ pub(super) struct EventReader {
     follower: Follower,
     head: Arc<Head>,
     version: Version,
-    traceparent: Option<String>,
+    traceparent: Option<Arc<str>>,
 }
 
 impl EventReader {
@@ -103,7 +103,7 @@ impl EventReader {
     async fn last_task(&mut self) -> Result<(String, StreamResponse)> {
         let mut task = Arc::unwrap_or_clone(self.follower.shown_task().await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
-            task.id.clone_from(own);
+            task.id = own.to_string();
         }
         Ok((task.id.clone(), StreamResponse::Task(task)))
     }

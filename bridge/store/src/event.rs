@@ -40,7 +40,7 @@ pub enum Event {
         /// The span of the message in the form of the header `traceparent` (W3C Trace Context), if spans are exported. It is
         /// stored because the turn may run in another process, or after a restart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        traceparent: Option<String>,
+        traceparent: Option<Arc<str>>,
     },
     /// The agent is being called. It may have seen the message from now on, so it is not called again. The event is
     /// repeated with a reference once it is known that an agent outside this process has received the message.
@@ -131,7 +131,7 @@ pub struct Created {
     pub context_id: Arc<str>,
     /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
+    pub client_id: Option<Arc<str>>,
     /// Free-form data about the task.
     #[serde(
         default,

@@ -26,7 +26,7 @@ pub struct Head {
     pub context_id: Arc<str>,
     /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
+    pub client_id: Option<Arc<str>>,
     /// The number of the last event.
     pub seq: Seq,
     /// The task's state.
@@ -41,7 +41,7 @@ pub struct Head {
     pub turns: Vec<Turn>,
     /// The span of the last turn's message, see [`Event::TurnQueued`]. Later consequences of the turn belong to this span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// A turn that has not ended.
@@ -56,7 +56,7 @@ pub struct Turn {
     pub state: TurnState,
     /// The span of the message, see [`Event::TurnQueued`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// The state of a turn that has not ended.
@@ -170,7 +170,7 @@ impl Head {
         }
     }
 
-    fn queue(&mut self, turn: u64, message_id: &str, traceparent: Option<&String>) -> Result<()> {
+    fn queue(&mut self, turn: u64, message_id: &str, traceparent: Option<&Arc<str>>) -> Result<()> {
         if turn != self.last_turn + 1 {
             let next = self.last_turn + 1;
             return Err(self.invalid(format!("turn {turn} is queued, expected turn {next}")));

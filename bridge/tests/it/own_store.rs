@@ -84,7 +84,7 @@ impl State {
         if let Some(client_id) = head.client_id.clone().filter(|_| append.expected == 0)
             && let Some(task) = self.client_task(caller, &head.agent, &client_id)
         {
-            return Err(StoreError::Taken { client_id, task });
+            return Err(StoreError::Taken { client_id: client_id.to_string(), task });
         }
         self.appends
             .push(Appended { head: Arc::clone(&head), events: append.into_stored().collect() });

@@ -14,7 +14,7 @@ macro_rules! open_enum {
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )*
             /// An unknown name.
-            Unknown(::alloc::string::String),
+            Unknown(::alloc::boxed::Box<str>),
         }
 
         impl $name {

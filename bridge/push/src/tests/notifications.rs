@@ -147,7 +147,7 @@ async fn a_notification_has_the_trace_of_the_last_message() {
     let mut reader =
         EventReader::open(&world.store, &me(), "t", head.seq, Version::V1_0).await.unwrap();
     for turn in 1..3 {
-        let traceparent = format!("00-{turn:032}-{turn:016}-01");
+        let traceparent: Arc<str> = format!("00-{turn:032}-{turn:016}-01").into();
         let queued = Event::TurnQueued {
             turn,
             message_id: "m-t".into(),

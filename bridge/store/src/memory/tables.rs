@@ -38,7 +38,7 @@ pub(super) struct CallerIndex {
     /// The hash of the id, the event and the task of each message. The id itself is read from the event.
     messages: BTreeSet<(u64, Seq, Arc<str>)>,
     /// The tasks, by the ids that the client chose.
-    pub(super) client_tasks: BTreeMap<String, Arc<str>>,
+    pub(super) client_tasks: BTreeMap<Arc<str>, Arc<str>>,
     lists: TaskLists,
 }
 
@@ -104,7 +104,7 @@ impl MemoryTables {
         }
         let caller_index = self.caller_indexes.entry(caller_index).or_default();
         if let Some(client_id) = new_client_id(&after, append) {
-            caller_index.client_tasks.insert(client_id.clone(), Arc::clone(&task));
+            caller_index.client_tasks.insert(Arc::clone(client_id), Arc::clone(&task));
         }
         for (id, seq) in append.message_ids() {
             let hash = self.message_hasher.hash_one(id);
@@ -134,7 +134,8 @@ impl MemoryTables {
         if let Some(client_id) = new_client_id(head, append)
             && let Some(task) = index.client_tasks.get(client_id)
         {
-            return Err(StoreError::Taken { client_id: client_id.clone(), task: task.to_string() });
+            let (client_id, task) = (client_id.to_string(), task.to_string());
+            return Err(StoreError::Taken { client_id, task });
         }
         for (id, _) in append.message_ids() {
             if let Some((task, seq)) = self.find_message(index, id)? {
@@ -246,7 +247,7 @@ impl MemoryTables {
 }
 
 /// Returns the id that a client chose for the task that this append creates.
-fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
+fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h Arc<str>> {
     head.client_id.as_ref().filter(|_| append.expected == 0)
 }
 

@@ -103,9 +103,10 @@ impl Committer {
         offset: LogOffset,
         value: Vec<u8>,
     ) -> Result<()> {
+        let bytes = value.len();
         let stage =
             move |(draft, log): Batch<'_, '_>| draft.rewrite_record(key, offset, &value, log);
-        self.send(0, true, stage, |()| ()).await
+        self.send(bytes, true, stage, |()| ()).await
     }
 
     /// Stores or removes a small record. Returns whether it existed.

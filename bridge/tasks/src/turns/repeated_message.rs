@@ -103,7 +103,7 @@ impl<'e> LoggedMessage<'e> {
         let repeated = &other.message;
         let is_same_task = match (&repeated.task_id, &other.client_id) {
             (Some(task), _) => **task == *head.task && !self.creates,
-            (None, Some(_)) => other.client_id == head.client_id,
+            (None, Some(_)) => other.client_id.as_deref() == head.client_id.as_deref(),
             (None, None) => self.creates && head.client_id.is_none(),
         };
         let is_same_context = match &repeated.context_id {

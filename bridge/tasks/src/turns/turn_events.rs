@@ -28,7 +28,7 @@ pub(super) fn submission_events(
             agent: Arc::clone(&agent.name),
             owner: incoming.caller.clone(),
             context_id: Arc::clone(context),
-            client_id: incoming.client_id.clone(),
+            client_id: incoming.client_id.as_deref().map(Arc::from),
             metadata: incoming.metadata.clone(),
         }));
     }
@@ -38,7 +38,7 @@ pub(super) fn submission_events(
     message.context_id = Some(context.to_string());
     let (turn, message_id) = (job.turn, message.message_id.clone());
     events.push(Event::Message(message));
-    let traceparent = job.cause.traceparent();
+    let traceparent = job.cause.traceparent().map(Arc::from);
     events.push(Event::TurnQueued { turn, message_id, names_context, traceparent });
     if target.head.is_some() {
         events.extend(metadata_event(incoming));

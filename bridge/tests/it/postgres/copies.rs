@@ -72,7 +72,7 @@ async fn fill_task(store: &dyn Store, number: usize) {
         panic!("expected a new task");
     };
     let created = Created {
-        client_id: number.is_multiple_of(5).then(|| format!("client-{number}")),
+        client_id: number.is_multiple_of(5).then(|| format!("client-{number}").into()),
         ..created
     };
     let message = format!("m{number}");

@@ -76,7 +76,7 @@ pub(super) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
             | Code::AgentIssuedInvalidMessage,
         ) => TaskState::Failed,
         // The bots of all SDKs' skill samples end so when they break down.
-        Some(Code::Unknown(name)) if name == SKILL_ERROR => TaskState::Failed,
+        Some(Code::Unknown(name)) if **name == *SKILL_ERROR => TaskState::Failed,
         Some(Code::UserCancelled) => TaskState::Canceled,
         Some(Code::CompletedSuccessfully | Code::Unspecified | Code::Unknown(_)) | None => {
             TaskState::Completed
