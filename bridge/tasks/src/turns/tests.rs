@@ -262,9 +262,14 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
 async fn a_turn_whose_start_is_not_logged_begins_later() {
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let acting = Acting::new(0);
-    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    let limits = TurnLimits { at_once: 1, ..TurnLimits::default() };
+    let turns = Turns::with_limits(limits, store.clone(), [agent(&acting)]);
     turns.submit(incoming("m-1", "wait", None)).await.unwrap();
-    let queued = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let mut queued = incoming("m-2", "hello", None);
+    queued.message.context_id = Some("another".to_owned());
+    let queued = turns.submit(queued).await.unwrap();
+    // The turn waits for its agent for much longer than a client waits for the store.
+    sleep(Duration::from_secs(60)).await;
     // The end of the first turn is in the log when the store fails.
     store.delayed.store(1, Ordering::SeqCst);
     acting.may_go_on.add_permits(1);
@@ -273,7 +278,11 @@ async fn a_turn_whose_start_is_not_logged_begins_later() {
     }
     store.full.store(3, Ordering::SeqCst);
     store.release.add_permits(1);
-    assert_eq!(settled(&turns, &queued.task).await.state, TaskState::Completed);
+    tokio::select! {
+        biased;
+        end = turns.unlogged_end(&queued.task, queued.turn) => panic!("clients get {end:?} too early"),
+        head = settled(&turns, &queued.task) => assert_eq!(head.state, TaskState::Completed),
+    }
     assert_eq!(said(&turns, &queued.task).await, "done");
     assert_eq!(turns.unlogged_end_count(), 0);
 }

@@ -113,19 +113,14 @@ pub(super) struct StoreRetry<'a> {
     unlogged_ends: &'a UnloggedEnds,
     job: &'a TurnJob,
     pause: Duration,
-    since: Instant,
+    /// The time of the first refusal. The turn may have waited long for its agent before.
+    since: Option<Instant>,
     is_reported: bool,
 }
 
 impl<'a> StoreRetry<'a> {
     pub(super) fn new(unlogged_ends: &'a UnloggedEnds, job: &'a TurnJob) -> Self {
-        Self {
-            unlogged_ends,
-            job,
-            pause: RETRY_PAUSES[0],
-            since: Instant::now(),
-            is_reported: false,
-        }
+        Self { unlogged_ends, job, pause: RETRY_PAUSES[0], since: None, is_reported: false }
     }
 
     /// Returns the result of an attempt; after a delay, `None` if it must be retried.
@@ -139,7 +134,8 @@ impl<'a> StoreRetry<'a> {
                 if !error.is_reported_by_store() {
                     tracing::warn!(task = &**task, turn, %error, "a turn waits until the store accepts its events");
                 }
-                if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
+                let since = *self.since.get_or_insert_with(Instant::now);
+                if self.is_reported || since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;
                     self.unlogged_ends.add(self.job, UnloggedEnd::retried(&error));
                 }
