@@ -36,6 +36,8 @@ pub struct FailingStore {
     pub full: AtomicUsize,
     /// The number of next appends that return only when [`release`](Self::release) has a permit.
     pub delayed: AtomicUsize,
+    /// The number of next calls of [`Store::watch`] that fail with [`StoreError::Unavailable`].
+    pub unwatchable: AtomicUsize,
     /// The permits for delayed appends.
     pub release: Semaphore,
     /// The number of calls of [`Store::read`].
@@ -69,6 +71,7 @@ impl FailingStore {
             unavailable: AtomicUsize::new(0),
             full: AtomicUsize::new(0),
             delayed: AtomicUsize::new(0),
+            unwatchable: AtomicUsize::new(0),
             release: Semaphore::new(0),
             reads: AtomicUsize::new(0),
             waiting_listed: AtomicUsize::new(0),
@@ -214,7 +217,10 @@ impl Store for FailingStore {
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch> {
-        self.store.watch(caller, task).await
+        match decrement(&self.unwatchable) {
+            true => Err(StoreError::Unavailable { reason: "a test says so".to_owned() }),
+            false => self.store.watch(caller, task).await,
+        }
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {

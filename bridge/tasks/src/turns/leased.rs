@@ -85,7 +85,12 @@ impl ConversationSlot {
         loop {
             match turns.0.queues.next_waiting(&self.key) {
                 NextTurn::Nothing => {}
-                next => return self.taken(next),
+                next => {
+                    let next = self.taken(next)?;
+                    // A release that failed may have returned the lease all the same.
+                    self.hold().await?;
+                    return Some(next);
+                }
             }
             self.is_leased = false;
             let is_any_left = match leases.release(conversation(&self.key)).await {
@@ -238,8 +243,13 @@ impl Turns {
         let (caller, task) = (job.caller.clone(), job.task.clone());
         let mut watching = JoinSet::new();
         watching.spawn(async move {
-            let Ok(mut watch) = store.watch(&caller, &task).await else {
-                return;
+            let mut watch = loop {
+                match store.watch(&caller, &task).await {
+                    Ok(watch) => break watch,
+                    // The turn is not over when the store is available again, and can be canceled then.
+                    Err(error) if error.is_temporary() => sleep(AGAIN).await,
+                    Err(_) => return,
+                }
             };
             let mut seen = 0;
             while let Some(head) = watch.after(seen).await {

@@ -3,6 +3,7 @@
 mod awaited;
 mod bounds;
 mod conversation;
+mod leased;
 mod order;
 
 use std::{
@@ -387,7 +388,14 @@ async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
 /// Returns a store in which an earlier process has logged a turn as started, and these further events.
 async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
     let store = MemoryStore::new();
-    let (caller, now) = (Caller::anonymous(), Timestamp::now());
+    let later = [vec![started(Timestamp::now(), None)], later].concat();
+    log_message(&store, "t", "m-1", "wait", later).await;
+    Arc::new(store)
+}
+
+/// Logs a message that creates a task, and these further events, as another process does.
+async fn log_message(store: &dyn Store, task: &str, id: &str, text: &str, later: Vec<Event>) {
+    let caller = Caller::anonymous();
     let mut events = vec![
         Event::Created(Created {
             agent: "acting".into(),
@@ -396,19 +404,17 @@ async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
             client_id: None,
             metadata: None,
         }),
-        Event::Message(Message::new("m-1", Role::User, vec![Part::text("wait")])),
+        Event::Message(Message::new(id, Role::User, vec![Part::text(text)])),
         Event::TurnQueued {
             turn: 1,
-            message_id: "m-1".into(),
+            message_id: id.into(),
             names_context: None,
             traceparent: None,
         },
-        started(now, None),
     ];
     events.extend(later);
-    let append = Append { task: "t".into(), expected: 0, time: now, events };
+    let append = Append { task: task.into(), expected: 0, time: Timestamp::now(), events };
     store.append(&caller, append).await.unwrap();
-    Arc::new(store)
 }
 
 fn started(now: Timestamp, reference: Option<Metadata>) -> Event {
