@@ -4,6 +4,7 @@ mod awaited;
 mod bounds;
 mod conversation;
 mod leased;
+mod named;
 mod order;
 
 use std::{
