@@ -84,7 +84,10 @@ async fn a_full_disk_does_not_block_waiting_clients() {
     };
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(patient.has_begun.available_permits(), 0);
-    assert_eq!(service.turns.unlogged_end_count(), 0);
+    // The answer can be read just before the turn learns that it is stored.
+    while service.turns.unlogged_end_count() > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
