@@ -85,7 +85,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::record::tests::record;
+    use crate::record::{TrialRecord, tests::record};
     use green_agent_scenario::testing::scenario_of;
 
     fn scenario(folder: &Path, gate: &str) -> Scenario {
@@ -130,12 +130,18 @@ mod tests {
         let found = only();
         let unreadable = format!("{place}{}:1: expected a trial's record", base.display());
         assert!(found.starts_with(&unreadable), "{found}");
-        std::fs::write(&base, "").unwrap();
-        let found = only();
-        assert!(
-            found.contains("has no trial of the scenario") && found.starts_with(&place),
-            "{found}"
-        );
+        let of = |scenario: &str| TrialRecord { scenario: scenario.to_owned(), ..record("a", 1) };
+        let line = |scenario: &str| serde_json::to_string(&of(scenario)).unwrap() + "\n";
+        for without in [String::new(), line("another")] {
+            std::fs::write(&base, without).unwrap();
+            let found = only();
+            assert!(
+                found.contains("has no trial of the scenario") && found.starts_with(&place),
+                "{found}"
+            );
+        }
+        std::fs::write(&base, line(&scenario(folder.path(), gate).name)).unwrap();
+        assert!(mistakes_of(folder.path(), gate, 1).is_empty());
     }
 
     #[test]

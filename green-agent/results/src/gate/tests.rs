@@ -66,8 +66,8 @@ fn each_condition_is_about_its_own_number() {
         ("lower = 0.05", 1, 9, false),
         ("upper = 0.5", 1, 9, true),
         ("upper = 0.3", 1, 9, false),
-        ("lower = 0", 0, 10, true),
-        ("upper = 1", 10, 0, true),
+        ("le = 0", 0, 10, true),
+        ("ge = 1", 10, 0, true),
     ] {
         let gate = scenario(&format!("pass_rate = {{ {condition} }}"));
         assert_eq!(checked(&gate, &trials(passed, failed))[0].met, met, "{condition}");
@@ -76,7 +76,7 @@ fn each_condition_is_about_its_own_number() {
 
 #[test]
 fn a_figure_that_was_not_measured_meets_no_gate() {
-    let results = checked(&scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"), &trials(1, 1));
+    let results = checked(&scenario("cost = { le = 3 }\n'pass@9' = { ge = 0.1 }"), &trials(1, 1));
     assert!(results.iter().all(|one| !one.met), "{results:?}");
     assert_eq!(results[0].message, "cost: wanted at most 3, but nothing was measured");
 }
@@ -125,6 +125,8 @@ fn a_drop_against_an_earlier_run_is_found() {
                 (95 % interval -0.126 to 0.326, 10 pairs of the same sample or trial)";
     assert_eq!((results[0].met, results[0].message.as_str()), (false, text));
     assert!(checked_path(&scenario, &trials(10, 0))[0].met);
+    let apart = checked_path(&scenario, &[trial(11, true)]);
+    assert!(!apart[0].met && apart[0].message.ends_with("but nothing was measured"), "{apart:?}");
 }
 
 #[test]
@@ -208,14 +210,21 @@ fn a_rise_is_what_counts_for_a_figure_that_is_better_when_it_is_lower() {
     let mut scenario = scenario("regress = { against = 'records.jsonl', max_rise = 0.05 }");
     scenario.path = folder.path().join("a.toml");
     for (now, met, text) in [
-        (trials(10, 0), false, "(from 0.9 to 1): wanted at most 0.05, measured 0.1 ("),
-        (trials(8, 2), true, "(from 0.9 to 0.8): wanted at most 0.05, measured -0.1 ("),
+        (
+            trials(10, 0),
+            false,
+            "(from 0.9 to 1): wanted at most 0.05, measured 0.1 (95 % interval -0.126 to 0.326,",
+        ),
+        (
+            trials(8, 2),
+            true,
+            "(from 0.9 to 0.8): wanted at most 0.05, measured -0.1 (95 % interval -0.326 to 0.126,",
+        ),
     ] {
         let result = &checked_path(&scenario, &now)[0];
         let begins = format!("rise of pass_rate against records.jsonl {text}");
         assert!(result.message.starts_with(&begins), "{}", result.message);
         assert_eq!(result.met, met, "{}", result.message);
-        assert!(result.lower < result.measured && result.measured < result.upper, "{result:?}");
     }
 }
 
@@ -249,6 +258,8 @@ fn trials_end_when_the_interval_is_narrow_and_not_before() {
     assert_eq!(ended_after(when(0.1, 11)).0, 16);
     assert_eq!(ended_after(when(0.1, 40)).0, 40);
     assert_eq!(ended_after(when(0.0, 10)).1, None);
+    // It is narrow enough after 101, but from 100 on only each second trial is followed by a check.
+    assert_eq!(ended_after(when(0.0184, 10)).0, 102);
 }
 
 #[test]
@@ -260,8 +271,13 @@ fn a_metric_that_no_trial_has_is_noted() {
         stopper.note()
     };
     let text = "stop_when ended no trials early: no trial has the metric \"scor\"";
-    assert_eq!(noted("scor", &trials(2, 0)).as_deref(), Some(text));
+    assert_eq!(noted("scor", &trials(1, 0)).as_deref(), Some(text));
     assert_eq!(noted("scor", &[]), None);
+    let broken = TrialRecord { outcome: Outcome::HarnessError, ..trial(1, false) };
+    assert_eq!(noted("scor", &[broken]), None);
+    let cell = [("model".to_owned(), "a".to_owned())].into();
+    let scor = TrialRecord { cell, metrics: [("scor".to_owned(), 1.0)].into(), ..trial(2, true) };
+    assert_eq!(noted("scor", &[trial(1, true), scor]), None);
     for known in ["score", "pass_rate", "seconds"] {
         assert_eq!(noted(known, &trials(2, 0)), None, "{known}");
     }
@@ -270,8 +286,10 @@ fn a_metric_that_no_trial_has_is_noted() {
 #[test]
 fn trials_end_when_the_interval_has_just_the_width() {
     let figure = "steps".to_owned();
-    let mut stopper = Stopper::new(StopWhen { figure, half_width: 0.0, min_trials: 2 });
-    for record in trials(2, 0) {
+    let mut stopper = Stopper::new(StopWhen { figure, half_width: 0.0, min_trials: 3 });
+    // Only trials with the figure count.
+    stopper.add(&trial(4, true));
+    for record in trials(3, 0) {
         assert!(stopper.reason(&BTreeMap::new()).is_none());
         stopper.add(&TrialRecord { metrics: [("steps".to_owned(), 3.0)].into(), ..record });
     }

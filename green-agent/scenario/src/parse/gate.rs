@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     error::Problem,
-    gate::{Comparison, Condition, FigureGate, Gates, RegressionGate, written_k},
+    gate::{Comparison, Condition, FigureGate, Gates, PASS_RATE, RegressionGate, written_k},
     reader::{Keys as _, Kind as _, Node, described, kind, table},
 };
 
@@ -51,7 +51,7 @@ fn gates(node: &Node<'_>) -> Option<Gates> {
     for (name, node) in table.entries() {
         gates.lines.insert(name.to_owned(), node.line());
         match name {
-            Gates::REGRESS => gates.regress = RegressionGate::read(&node),
+            Gates::REGRESS => gates.regress = regression_gate(&node),
             figure => gates.figures.extend(figure_gate(figure, &node)),
         }
     }
@@ -70,23 +70,62 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
         table.report(Problem::Missing(expected));
     }
     let numbers = [
-        (Comparison::Ge, bounds.ge),
-        (Comparison::Gt, bounds.gt),
-        (Comparison::Le, bounds.le),
-        (Comparison::Lt, bounds.lt),
-        (Comparison::Lower, bounds.lower),
-        (Comparison::Upper, bounds.upper),
+        ("ge", Comparison::Ge, bounds.ge),
+        ("gt", Comparison::Gt, bounds.gt),
+        ("le", Comparison::Le, bounds.le),
+        ("lt", Comparison::Lt, bounds.lt),
+        ("lower", Comparison::Lower, bounds.lower),
+        ("upper", Comparison::Upper, bounds.upper),
     ];
-    let conditions = numbers
-        .into_iter()
-        .filter_map(|(comparison, number)| number.map(|number| Condition { comparison, number }));
-    Some(FigureGate { figure: figure.to_owned(), conditions: conditions.collect() })
+    let mut conditions = Vec::new();
+    for (key, comparison, number) in numbers {
+        let Some(number) = number else { continue };
+        if let Some(expected) = expected_of_rate(figure, comparison, number) {
+            return table.get(key)?.expected(expected);
+        }
+        conditions.push(Condition { comparison, number });
+    }
+    Some(FigureGate { figure: figure.to_owned(), conditions })
+}
+
+/// Returns what is expected in place of a number that every value of a rate meets, or none. The range of a metric is not known.
+fn expected_of_rate(figure: &str, comparison: Comparison, number: f64) -> Option<String> {
+    let has_k = written_k(figure).is_some();
+    let is_between = 0.0 < number && number < 1.0;
+    let (is_met_by_some, expected) = match comparison {
+        Comparison::Lower | Comparison::Upper if has_k => {
+            return Some(format!("ge, gt, le or lt, since {figure} has no interval"));
+        }
+        Comparison::Ge | Comparison::Lt => (is_between || number == 1.0, "above 0 and at most 1"),
+        Comparison::Gt | Comparison::Le => (is_between || number == 0.0, "from 0 and below 1"),
+        // Wilson's interval has a width, also if all trials pass or fail.
+        Comparison::Lower | Comparison::Upper => (is_between, "between 0 and 1"),
+    };
+    let is_rate = has_k || figure == PASS_RATE;
+    (is_rate && !is_met_by_some)
+        .then(|| format!("a number {expected}, since {figure} is from 0 to 1"))
+}
+
+/// Reads the comparison with an earlier run. No rate drops or rises by more than 1.
+fn regression_gate(node: &Node<'_>) -> Option<RegressionGate> {
+    let gate = RegressionGate::read(node)?;
+    let (key, most) = gate.max_rise.map_or(("max_drop", gate.max_drop), |most| ("max_rise", most));
+    if gate.figure == PASS_RATE && most >= 1.0 {
+        let written = node.table()?.get(key)?;
+        return written.expected("a number below 1, since pass_rate is from 0 to 1");
+    }
+    Some(gate)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::tests::{errors_of, scenario_of};
+    use crate::{
+        parse,
+        tests::{errors_of, scenario_of},
+    };
 
     const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n";
 
@@ -125,6 +164,18 @@ mod tests {
             ("stop_when = 0.05", "expected a table of half_width, metric, min_trials, found 0.05"),
             ("gate = { score = { ge = 'high' } }", "expected a number"),
             ("gate = { 'pass@0' = { ge = 1 } }", "expected a figure"),
+            (
+                "gate = { 'pass^2' = { lower = 0.5 } }",
+                "gate.\"pass^2\".lower: expected ge, gt, le or lt, since pass^2 has no interval, found 0.5",
+            ),
+            (
+                "gate = { regress = { against = 'a', max_drop = 1 } }",
+                "a.toml:5:48: harness.gate.regress.max_drop: expected a number below 1, since pass_rate is from 0 to 1, found 1",
+            ),
+            (
+                "gate = { regress = { against = 'a', max_rise = 5 } }",
+                "regress.max_rise: expected a number below 1, since pass_rate is from 0 to 1, found 5",
+            ),
             ("gate = { regress = { max_drop = 0.1 } }", "missing; expected the folder of a run"),
             ("gate = { regress = { against = 'a', max_drop = -1 } }", "a number of at least 0"),
             ("stop_when = { min_trials = 5 }", "missing; expected half the width"),
@@ -148,6 +199,35 @@ mod tests {
         ] {
             let errors = errors_of(&format!("{HEAD}{line}\n"));
             assert!(errors.contains(error), "{line}: {errors}");
+        }
+    }
+    #[test]
+    fn a_bound_that_no_rate_or_every_rate_meets_is_refused() {
+        for figure in ["pass_rate", "pass@2", "pass^2"] {
+            for (key, accepted, refused) in [
+                ("ge", [0.01, 1.0], [0.0, 1.01]),
+                ("gt", [0.0, 0.99], [-0.01, 1.0]),
+                ("le", [0.0, 0.99], [-0.01, 1.0]),
+                ("lt", [0.01, 1.0], [0.0, 1.01]),
+                ("lower", [0.01, 0.99], [0.0, 1.0]),
+                ("upper", [0.01, 0.99], [0.0, 1.0]),
+            ] {
+                let read = |figure: &str, number: f64| {
+                    let gate = format!("{HEAD}gate = {{ '{figure}' = {{ {key} = {number} }} }}\n");
+                    parse(Path::new("a.toml"), &gate).err().map(|errors| errors.to_string())
+                };
+                let has_interval = figure == "pass_rate" || !["lower", "upper"].contains(&key);
+                for number in accepted {
+                    assert_eq!(read(figure, number).is_none(), has_interval, "{key} {number}");
+                }
+                for number in refused {
+                    let place = format!(".{key}: expected a number ");
+                    let errors = read(figure, number).unwrap_or_default();
+                    let expected = if has_interval { place.as_str() } else { "has no interval" };
+                    assert!(errors.contains(expected), "{key} {number}: {errors}");
+                    assert_eq!(read("score", number), None, "the range of a metric is not known");
+                }
+            }
         }
     }
 }
