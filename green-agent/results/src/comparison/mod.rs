@@ -3,7 +3,7 @@
 
 mod axis;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -177,8 +177,13 @@ fn problem_changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChange>
     let mut changes: BTreeMap<(String, &'static str, String), ProblemChange> = BTreeMap::new();
     let mut count = |records: &[&TrialRecord], add: fn(&mut ProblemChange)| {
         for record in records {
+            // A trial may have the same problem several times, such as at two lines.
+            let mut told = BTreeSet::new();
             for problem in &record.problems {
                 let message = describe(problem);
+                if !told.insert((problem.kind.title(), message.clone())) {
+                    continue;
+                }
                 let key = (record.scenario.clone(), problem.kind.title(), message.clone());
                 let change = changes.entry(key).or_insert_with(|| ProblemChange {
                     scenario: record.scenario.clone(),

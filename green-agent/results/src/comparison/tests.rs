@@ -42,8 +42,17 @@ fn flips_and_the_problems_behind_them_are_found() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_transcript(a.path(), "the old words");
     write_transcript(b.path(), "the new words");
-    let a = run(a.path(), &[true, true, false, true]);
-    let b = run(b.path(), &[false, true, true, false]);
+    let mut a = run(a.path(), &[true, true, false, true]);
+    let mut b = run(b.path(), &[false, true, true, false]);
+    let add = |run: &mut RunFolder, trial: usize, told: &str| {
+        run.records[trial].problems.push(ProblemKind::GoalMissed.because(told));
+    };
+    add(&mut a, 2, "a former one");
+    add(&mut a, 2, "one that both have");
+    add(&mut b, 3, "one that both have");
+    add(&mut b, 3, "one that is new");
+    // A trial that has a problem twice is one trial.
+    add(&mut b, 3, "at port 1");
     let comparison = Comparison::new(&a, &b, 2, None);
     let flipped: Vec<_> = comparison.flips.iter().map(|flip| flip.pair.task.trial).collect();
     assert_eq!(flipped, [Some(1), Some(4), Some(3)]);
@@ -54,7 +63,8 @@ fn flips_and_the_problems_behind_them_are_found() {
     assert_eq!(comparison.flips[2].transcript, None);
     let problems: Vec<_> =
         comparison.problems.iter().map(|one| (one.message.as_str(), one.a, one.b)).collect();
-    assert_eq!(problems, [("at port #", 1, 2)]);
+    let changed = [("at port #", 1, 2), ("one that is new", 0, 1), ("a former one", 1, 0)];
+    assert_eq!(problems, changed);
     let rate = &comparison.differences[0];
     assert_eq!((rate.figure.as_str(), rate.pairs), (PASS_RATE, 4));
     assert_eq!((rate.greater, rate.smaller, rate.p_value), (1, 2, 1.0));
@@ -65,9 +75,19 @@ fn flips_and_the_problems_behind_them_are_found() {
 #[test]
 fn a_large_drop_is_a_regression() {
     let (a, b) = ([true; 20], [[false; 10], [true; 10]].concat());
-    let comparison = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("b"), &b), 0, None);
+    let measured = |passed: &[bool]| {
+        let mut run = run(Path::new("a"), passed);
+        for (record, passed) in run.records.iter_mut().zip(passed) {
+            let value = f64::from(u8::from(*passed));
+            record.metrics = ["score", "cost"].map(|name| (name.to_owned(), value)).into();
+        }
+        run
+    };
+    let comparison = Comparison::new(&measured(&a), &measured(&b), 0, None);
     let found: Vec<_> = comparison.regressions().map(|one| one.figure.as_str()).collect();
-    assert_eq!(found, [PASS_RATE]);
+    assert_eq!(found, [PASS_RATE, "score"]);
+    let rise = Comparison::new(&measured(&b), &measured(&a), 0, None);
+    assert_eq!(rise.regressions().count(), 0);
     assert!(comparison.differences[0].p_value < 0.01);
     let same = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("a"), &a), 0, None);
     assert!(same.flips.is_empty() && same.problems.is_empty());
