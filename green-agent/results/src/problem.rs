@@ -405,4 +405,21 @@ mod tests {
         let written = serde_json::to_value(Outcome::EnvironmentError).unwrap();
         assert_eq!(written, "environment-error");
     }
+    #[test]
+    fn an_error_counts_as_no_success_and_not_as_no_cost() {
+        for (outcome, metric, measured, completed, counted) in [
+            (Outcome::Passed, "score", Some(0.5), true, Some(0.5)),
+            (Outcome::Passed, "score", None, false, None),
+            (Outcome::Failed, "score", Some(0.5), false, Some(0.5)),
+            (Outcome::Failed, "score", None, true, None),
+            (Outcome::Failed, "score", None, false, Some(0.0)),
+            (Outcome::Failed, "cost", None, false, None),
+            (Outcome::AgentError, "reward", Some(0.5), true, Some(0.0)),
+            (Outcome::AgentError, "cost", Some(0.5), true, None),
+            (Outcome::HarnessError, "score", Some(0.5), true, None),
+        ] {
+            let found = outcome.counted(metric, measured, completed);
+            assert_eq!(found, counted, "{outcome:?} {metric} {measured:?} {completed}");
+        }
+    }
 }

@@ -409,6 +409,21 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_of_all_problems_decides_about_the_exit_code() {
+        let mut both = trial(None, Some(ProblemKind::Harness.because("x")));
+        both.add(ProblemKind::GoalMissed.because("y"));
+        assert_eq!((both.outcome, both.exit()), (Outcome::HarnessError, Exit::Infrastructure));
+        let failed = || trial(None, Some(ProblemKind::GoalMissed.because("x")));
+        for (scenarios, exit) in [
+            (vec![], Exit::Passed),
+            (vec![report(vec![trial(None, None)]), report(vec![failed()])], Exit::Failed),
+            (vec![report(vec![both]), report(vec![failed()])], Exit::Infrastructure),
+        ] {
+            assert_eq!(RunReport::new(scenarios, 0.0).exit, exit);
+        }
+    }
+
+    #[test]
     fn a_metric_without_a_value_that_counts_has_no_mean() {
         let mut crashed = trial(None, Some(ProblemKind::Crashed.because("x")));
         let metrics = BTreeMap::from([("steps".to_owned(), 3.0)]);

@@ -131,15 +131,20 @@ fn is_unlike_its_snapshot(sidecar: &ExpectedFailure, trial: &TrialReport) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        problem::Outcome,
+        record::{TrialRecord, tests::record},
+        summary::PASS_RATE,
+    };
+    use green_agent_scenario::gate::{Comparison, Condition, FigureGate};
 
-    fn held(exits: &[Option<ProblemKind>]) -> ScenarioReport {
+    fn report(kinds: &[Option<ProblemKind>]) -> ScenarioReport {
         let trial = |kind: &Option<ProblemKind>| TrialReport {
             problems: kind.iter().map(|kind| kind.because("no luck")).collect(),
             ..TrialReport::not_begun(ProblemKind::Harness.because(""))
         };
-        let trials = exits.iter().map(trial).collect();
-        let sidecar = ExpectedFailure { exit: 1, message: "no luck".to_owned() };
-        compare(&sidecar, ScenarioReport::new("a".to_owned(), "a.toml".into(), trials))
+        let trials = kinds.iter().map(trial).collect();
+        ScenarioReport::new("debate".to_owned(), "a.toml".into(), trials)
     }
 
     #[test]
@@ -163,11 +168,62 @@ mod tests {
 
     #[test]
     fn each_trial_has_to_fail_as_the_sidecar_says() {
-        let failed = Some(ProblemKind::EvaluationFailed);
-        assert_eq!(held(&[failed, failed]).verdict, ScenarioVerdict::FailedAsExpected);
-        let one_passed = held(&[failed, None]);
-        assert_eq!(one_passed.verdict, ScenarioVerdict::Failed);
-        assert_eq!(one_passed.exit, Exit::Failed);
-        assert_eq!(one_passed.trials[1].problems[0].kind, ProblemKind::UnexpectedEnd);
+        let [failed, crashed, missing, interrupted] = [
+            ProblemKind::EvaluationFailed,
+            ProblemKind::Harness,
+            ProblemKind::MissingRequirement,
+            ProblemKind::Interrupted,
+        ]
+        .map(Some);
+        let (as_expected, unlike) = (ScenarioVerdict::FailedAsExpected, ScenarioVerdict::Failed);
+        for (expected, message, kinds, verdict, exit) in [
+            (1, "no luck", &[failed, failed][..], as_expected, Exit::Passed),
+            (1, "no luck", &[failed, None], unlike, Exit::Failed),
+            (1, "no luck", &[None, None], unlike, Exit::Failed),
+            (1, "no luck", &[crashed], unlike, Exit::Infrastructure),
+            (1, "bad luck", &[failed], unlike, Exit::Failed),
+            (4, "no luck", &[crashed], as_expected, Exit::Passed),
+            // What is missing on this machine says nothing, unless it must be missing.
+            (1, "no luck", &[missing], ScenarioVerdict::NotRun, Exit::Infrastructure),
+            (4, "no luck", &[missing], as_expected, Exit::Passed),
+            // The user ended it, so that it is not compared.
+            (4, "no luck", &[interrupted], unlike, Exit::Infrastructure),
+        ] {
+            let sidecar = ExpectedFailure { exit: expected, message: message.to_owned() };
+            let judged = judged(report(kinds), Some(&sidecar));
+            assert_eq!((judged.verdict, judged.exit), (verdict, exit), "{kinds:?}, {sidecar:?}");
+            let mut told = judged.problems().map(|(_, problem)| problem.kind);
+            let is_told = told.any(|kind| kind == ProblemKind::UnexpectedEnd);
+            let is_compared = verdict == unlike && kinds != [interrupted];
+            assert_eq!(is_told, is_compared, "{kinds:?}, {sidecar:?}");
+        }
+    }
+
+    #[test]
+    fn gates_decide_about_failed_trials_but_not_about_broken_ones() {
+        let [failed, broken, missing] =
+            [ProblemKind::GoalMissed, ProblemKind::Harness, ProblemKind::MissingRequirement]
+                .map(Some);
+        for (kinds, least, verdict, exit) in [
+            ([None, failed], 0.5, ScenarioVerdict::Passed, Exit::Passed),
+            ([None, failed], 0.6, ScenarioVerdict::Failed, Exit::Failed),
+            ([None, broken], 0.5, ScenarioVerdict::Failed, Exit::Infrastructure),
+            ([failed, broken], 0.5, ScenarioVerdict::Failed, Exit::Infrastructure),
+            ([missing, missing], 0.5, ScenarioVerdict::NotRun, Exit::Infrastructure),
+        ] {
+            let record = |(at, kind): (usize, &Option<ProblemKind>)| TrialRecord {
+                trial: at as u32 + 1,
+                outcome: kind.map_or(Outcome::Passed, |kind| kind.because("no luck").outcome()),
+                ..record(&at.to_string(), 1)
+            };
+            let records: Vec<TrialRecord> = kinds.iter().enumerate().map(record).collect();
+            let conditions = vec![Condition { comparison: Comparison::Ge, number: least }];
+            let figures = vec![FigureGate { figure: PASS_RATE.to_owned(), conditions }];
+            let gates = Gates { figures, ..Gates::default() };
+            let judged = completed(report(&kinds), &gates, &SummaryBuilder::of(&records), None);
+            assert_eq!((judged.verdict, judged.exit), (verdict, exit), "{kinds:?}, {least}");
+            let unmet = judged.gates.iter().filter(|gate| !gate.met).count();
+            assert_eq!(judged.gate_problems.len(), unmet, "{kinds:?}, {least}");
+        }
     }
 }
