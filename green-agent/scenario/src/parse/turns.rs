@@ -373,6 +373,15 @@ mod tests {
                 "a.toml:9:10: config.turn[0].cancel: expected a message to the same role before, whose task it cancels",
             ),
             (
+                "to = 'b'\ntext = 'hi'\n[[config.turn]]\nto = 'a'\ncancel = true\n\
+                 [[participants]]\nrole = 'b'\nendpoint = 'http://h'",
+                "a.toml:12:10: config.turn[1].cancel: expected a message to the same role before, whose task it cancels",
+            ),
+            (
+                "to = 'tools'\ntext = 'hi'\n[[participants]]\nrole = 'tools'\nserver = 'http://h'",
+                "a.toml:8:6: config.turn[0].to: expected the role of an agent; a server does not speak A2A",
+            ),
+            (
                 "to = 'a'\ntext = ''\nversion = '2'",
                 "a.toml:10:11: config.turn[0].version: expected the text \"0.1\", \"0.3\" or \"1.0\", found \"2\"",
             ),

@@ -105,6 +105,18 @@ fn mistakes_of_an_agent_are_reported_at_their_key() {
             "a.toml:4:8: participants[0].role: expected a role",
         ),
         (
+            "role = 'a'\nendpoint = 'http://user@h'",
+            "a.toml:5:12: participants[0].endpoint: user or password found",
+        ),
+        (
+            "role = 'a'\nendpoint = 'http://:word@h'",
+            "a.toml:5:12: participants[0].endpoint: user or password found",
+        ),
+        (
+            "role = 'a'\nendpoint = 'http://h'\nenv = 'clean'",
+            "a.toml:6:7: participants[0].env: expected a table, or \"inherit\", found \"clean\"",
+        ),
+        (
             "role = 'a'\nendpoint = 'http://h'\nenv = { A = [] }",
             "a.toml:6:13: participants[0].env.A: expected text, a number, true or false, found a list",
         ),
@@ -156,6 +168,16 @@ fn mistakes_of_a_server_are_reported_at_their_key() {
     ] {
         let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
         assert!(errors.starts_with(expected), "{errors}");
+    }
+}
+
+#[test]
+fn a_role_can_be_part_of_hops_and_file_names() {
+    for role in ["a", "pro_debater", "a b", "a.b", "é"] {
+        assert!(is_role(role), "{role:?}");
+    }
+    for role in ["", " a", "a ", ".a", "..", "a->b", "a/b", "a\\b", "a\nb"] {
+        assert!(!is_role(role), "{role:?}");
     }
 }
 

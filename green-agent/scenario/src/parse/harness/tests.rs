@@ -23,6 +23,9 @@ fn a_plain_file_asks_for_no_snapshot() {
     let declared = harness_of("[harness]\nversion = 1\n");
     assert!(declared.declared);
     assert_eq!(declared.snapshot, Some(SnapshotSettings::default()));
+    // Agents of a plain file get the environment of the runner, as from AgentBeats' own runner.
+    let inherited = harness_of("[harness]\nversion = 1\nenv = 'inherit'\n");
+    assert_eq!([plain, declared, inherited].map(|one| one.inherit), [true, false, true]);
 }
 
 #[test]
