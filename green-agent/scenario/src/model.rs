@@ -314,7 +314,7 @@ pub struct ConversationTurn {
     pub binding: Option<ProtocolBinding>,
     /// The URIs of the extensions to activate: agents may require some.
     pub extensions: Vec<String>,
-    /// Whether to use the streaming operation.
+    /// Whether to use the streaming operation; the turn fails if the agent refuses it.
     pub stream: bool,
     /// Whether to cancel the task. Without parts, this is the whole turn; with parts, the task is canceled
     /// while the turn runs.

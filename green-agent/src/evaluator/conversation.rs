@@ -120,6 +120,8 @@ async fn say(
         version: turn.version.map(version),
         binding: turn.binding.map(binding),
         extensions: turn.extensions.clone(),
+        // A scripted stream shows that the agent streams: waiting calls must not take its place.
+        polls: Options::default().polls.filter(|_| !turn.stream),
         limits: evaluation.limits(),
         credentials: credentials(keys, url),
         grpc_meter: Some(evaluation.meter(&turn.to)),

@@ -52,7 +52,7 @@ table! {
         optional binding: ProtocolBinding,
         /// The URIs of the A2A extensions to activate; the turn fails if the agent requires another one.
         default extensions: Vec<String> as Vec<Extension> = [],
-        /// Whether to use the streaming operation.
+        /// Whether to use the streaming operation; the turn fails if the agent refuses it.
         default stream: bool = false,
         /// Whether to cancel the task. Without text and parts this is the whole turn; with them, the task is
         /// canceled while the turn runs.

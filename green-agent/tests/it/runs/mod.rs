@@ -20,6 +20,7 @@ mod schedulers;
 mod serving;
 mod shards;
 mod stopped;
+mod streams;
 mod tls;
 mod watch;
 
