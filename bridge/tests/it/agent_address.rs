@@ -30,6 +30,7 @@ async fn a_health_check_at_the_address_succeeds() {
         for accept in [None, Some("*/*"), Some("text/plain")] {
             let response = ask(&app, "GET", path, accept).await;
             assert_eq!(response.status(), StatusCode::OK, "{path} {accept:?}");
+            assert_eq!(response.headers()["x-content-type-options"], "nosniff");
             assert_eq!(text(response).await, USAGE);
             let response = ask(&app, "HEAD", path, accept).await;
             assert_eq!(response.status(), StatusCode::OK, "{path} {accept:?}");

@@ -140,6 +140,7 @@ async fn readiness_is_reported() {
         let response = get(&app, path, None).await;
         assert_eq!(response.status(), 200, "{path}");
         assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{path}");
         assert_eq!(text(response).await, body);
     }
 }

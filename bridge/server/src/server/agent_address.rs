@@ -14,6 +14,7 @@ use axum::{
 };
 
 use super::{
+    NO_SNIFFING,
     body::ReceivedRequest,
     rest::{self, MountedAgent, accepts},
 };
@@ -34,7 +35,7 @@ pub(super) async fn handle(mount: State<MountedAgent>, received: ReceivedRequest
             (StatusCode::FOUND, allow, location).into_response()
         }
         Method::GET | Method::HEAD if takes_text => {
-            (allow, mount.usage(received.nested.as_ref())).into_response()
+            (allow, [NO_SNIFFING], mount.usage(received.nested.as_ref())).into_response()
         }
         _ => rest::handle(mount, received).await,
     }

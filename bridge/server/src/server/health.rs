@@ -14,6 +14,7 @@ use axum::{
 
 use tokio::sync::watch;
 
+use super::NO_SNIFFING;
 use crate::{metrics::TextFormat, service::Service, store::StoreError};
 
 /// Determines whether the bridge can serve requests.
@@ -72,7 +73,9 @@ pub fn health(readiness: Readiness) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         // Some caches, such as Varnish, repeat an answer for two minutes unless they are told not to.
-        .layer(map_response(async |answer: Response| ([(CACHE_CONTROL, "no-store")], answer)))
+        .layer(map_response(async |answer: Response| {
+            ([(CACHE_CONTROL, "no-store")], [NO_SNIFFING], answer)
+        }))
         .with_state(readiness)
 }
 

@@ -35,6 +35,7 @@ pub(crate) use rest::{error_response, prefix};
 
 use axum::{
     Router,
+    http::{HeaderName, HeaderValue, header::X_CONTENT_TYPE_OPTIONS},
     routing::{any, get, post},
 };
 
@@ -46,6 +47,10 @@ use crate::{
     auth::CardSigner,
     service::Service,
 };
+
+/// The header of text that a browser may show: it must not take the text for HTML.
+const NO_SNIFFING: (HeaderName, HeaderValue) =
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 
 /// The default limit on the size of request bodies, in bytes.
 pub const BODY_LIMIT: usize = 16 << 20;

@@ -22,7 +22,7 @@ use axum::{
     extract::State,
     http::{
         HeaderName, HeaderValue,
-        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS},
+        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS},
     },
     response::{Html, IntoResponse},
     routing::get,
@@ -32,7 +32,7 @@ use bridge_program::lock;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Endpoint, Origin};
+use super::{Endpoint, NO_SNIFFING, Origin};
 
 /// The page. This file contains all of it, so that it works without internet access.
 const PAGE: &str = include_str!("page.html");
@@ -49,7 +49,7 @@ static PAGE_HEADERS: LazyLock<[(HeaderName, HeaderValue); 3]> = LazyLock::new(||
     let policy = HeaderValue::try_from(policy).expect("a policy is ASCII");
     [
         (CONTENT_SECURITY_POLICY, policy),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        NO_SNIFFING,
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     ]
 });
