@@ -85,6 +85,27 @@ async fn every_example_is_answered() {
     assert_eq!(sent, expected.concat());
 }
 
+/// Tools such as dredd send no request to a path without them.
+#[tokio::test]
+async fn every_example_in_a_path_leads_to_its_operation() {
+    let (app, document) = (app().await, document().await);
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let mut address = format!("/a2a/echo{path}");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let (name, example) = (&parameter["name"], &parameter["example"]);
+                let place = format!("{{{}}}", name.as_str().unwrap());
+                address = address.replace(&place, example.as_str().unwrap_or(&place));
+            }
+            assert!(!address.contains('{'), "{method} {path}");
+            if method == "get" && path.contains("{id}") {
+                let response = get(&app, &address, None).await;
+                assert!(text(response).await.contains("TASK_NOT_FOUND"), "{address}");
+            }
+        }
+    }
+}
+
 fn references(value: &Value, named: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {

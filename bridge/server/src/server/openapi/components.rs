@@ -123,15 +123,20 @@ pub(super) fn tenant() -> Value {
         "name": "tenant", "in": "path", "required": true,
         "description": format!("The tenant; use the field tenant instead for one that is called {begin}"),
         "schema": {"type": "string", "minLength": 1},
+        "example": "acme",
     })
 }
 
-/// Returns a parameter in the path. The first is the id of a task, which contains no colon.
+/// Returns a parameter in the path. The first is the id of a task, which contains no colon; the second that of a webhook.
 pub(super) fn in_path((index, name): (usize, &str)) -> Value {
-    let pattern = if index == 0 { "^[^:/]+$" } else { "^[^/]+$" };
+    let (pattern, example) = match index {
+        0 => ("^[^:/]+$", "task-1"),
+        _ => ("^[^/]+$", "webhook-1"),
+    };
     json!({
         "name": name, "in": "path", "required": true,
         "schema": {"type": "string", "pattern": pattern},
+        "example": example,
     })
 }
 
