@@ -53,6 +53,29 @@ fn hint(command: &str) -> &'static str {
     }
 }
 
+/// The greatest length of a line in a reason, in characters. pip lists all versions of a package in one line.
+const LONGEST_LINE: usize = 300;
+
+/// Returns the last lines of a command, each ended, with what to do about them.
+fn reason(last_lines: &[String]) -> String {
+    let lines = last_lines.iter().map(|line| shortened(line) + "\n");
+    lines.collect::<String>() + other_python(last_lines)
+}
+
+/// Returns a line; the middle of a long one is left out, because the newest versions are at its end.
+fn shortened(line: &str) -> String {
+    let length = line.chars().count();
+    if length <= LONGEST_LINE {
+        return line.to_owned();
+    }
+    let beginning: String = line.chars().take(LONGEST_LINE / 2).collect();
+    let end: String = line.chars().skip(length - LONGEST_LINE / 2).collect();
+    // Half a version would look like another version.
+    let beginning = beginning.rsplit_once(' ').map_or(&*beginning, |(whole, _)| whole);
+    let end = end.split_once(' ').map_or(&*end, |(_, whole)| whole);
+    format!("{beginning} ... {end}")
+}
+
 /// Returns what to do if pip or uv says that a package is not for this version of Python.
 fn other_python(last_lines: &[String]) -> &'static str {
     let says = |line: &String| {
@@ -60,7 +83,7 @@ fn other_python(last_lines: &[String]) -> &'static str {
     };
     match last_lines.iter().any(says) {
         true => {
-            "\nIt needs another version of Python: name it, as in python = \"3.13\" in [harness]."
+            "It needs another version of Python: name it, as in python = \"3.13\" in [harness].\n"
         }
         false => "",
     }
@@ -92,7 +115,7 @@ pub enum InstallError {
     #[error("{what} cannot be installed")]
     Start { what: String, source: StartError },
     /// An installation command failed, or did not end in time.
-    #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}{}", log.display(), last_lines.join("\n"), other_python(last_lines))]
+    #[error("{what} cannot be installed:\n{}`{command}` {how}, see {}", reason(last_lines), log.display())]
     Failed {
         what: String,
         command: String,
@@ -110,20 +133,38 @@ pub enum InstallError {
 mod tests {
     use super::*;
 
+    fn failed(line: &str) -> String {
+        let [what, command, how] = ["a", "pip", "exited with code 1"].map(str::to_owned);
+        let last_lines = vec![line.to_owned()];
+        InstallError::Failed { what, command, how, last_lines, log: "a.log".into() }.to_string()
+    }
+
+    #[test]
+    fn a_long_list_of_versions_ends_with_the_newest() {
+        let versions: Vec<String> = (0..200).map(|n| format!("4.{n}.0")).collect();
+        let line =
+            format!("ERROR: No version satisfies b==9 (from versions: {})", versions.join(", "));
+        let said = failed(&line);
+        let (first, rest) = said.split_once('\n').unwrap();
+        assert_eq!(first, "a cannot be installed:");
+        assert!(rest.starts_with("ERROR: No version satisfies b==9 (from versions: 4.0.0, 4.1.0,"));
+        assert!(rest.contains("0, ... 4."), "{rest}");
+        assert!(rest.ends_with("4.198.0, 4.199.0)\n`pip` exited with code 1, see a.log"), "{rest}");
+        assert!(said.lines().all(|line| line.len() < 310), "{said}");
+    }
+
     #[test]
     fn a_package_for_another_python_is_reported_with_the_key_that_names_it() {
-        let failed = |line: &str| {
-            let [what, command, how] = ["a", "pip", "exited with code 1"].map(str::to_owned);
-            let last_lines = vec![line.to_owned()];
-            InstallError::Failed { what, command, how, last_lines, log: "a.log".into() }.to_string()
-        };
         for line in [
             "ERROR: Ignored the following versions that require a different python version: 1.0 Requires-Python >=3.12",
             "Because the current Python version (3.11.7) does not satisfy Python>=3.12",
         ] {
-            assert!(failed(line).ends_with("as in python = \"3.13\" in [harness]."), "{line}");
+            assert!(failed(line).contains("\nIt needs another version of Python: "), "{line}");
         }
         let other = "ERROR: No matching distribution found for b==1";
-        assert!(failed(other).ends_with(other));
+        assert_eq!(
+            failed(other),
+            format!("a cannot be installed:\n{other}\n`pip` exited with code 1, see a.log")
+        );
     }
 }
