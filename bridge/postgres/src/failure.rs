@@ -148,6 +148,9 @@ fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
         None if cause.to_string().contains("does not support TLS") => {
             "; turn it on there (ssl = on), or set sslmode=disable if others may read the traffic"
         }
+        None if cause.to_string() == "password missing" => {
+            "; set it in PGPASSWORD, or in a line HOST:PORT:DATABASE:USER:PASSWORD of the file that PGPASSFILE names"
+        }
         None if cause.to_string().contains("does not allow writes") => {
             "; it is a standby, and no primary is reached at this address: promote it, or start the primary. Or the \
              database or user has default_transaction_read_only = on"

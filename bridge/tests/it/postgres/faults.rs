@@ -6,9 +6,15 @@ use bridge::store::{
     Append, Call, Event, PostgresStore, RecordKey, Store, StoreError, testing::Sample,
 };
 use bridge_protocol::a2a::{Message, Part, Role};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    process::Command,
+    time::{Instant, timeout},
+};
 
 use super::server::{Database, Server};
+use crate::program::run;
 
 /// Ends all other connections to the database, and returns their number.
 const CUT_CONNECTIONS: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -133,6 +139,25 @@ async fn a_missing_database_is_reported_without_its_password() {
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
     let told = format!("{error} {error:?} {settings:?}");
     assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_password_is_reported_with_its_places() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me@{}/d", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut asked, _) = listener.accept().await.unwrap();
+            // AuthenticationCleartextPassword.
+            let _ = asked.write_all(b"R\0\0\0\x08\0\0\0\x03").await;
+            let _ = asked.read_to_end(&mut Vec::new()).await;
+        }
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(["store", "check", "--store", &url]);
+    command.env_remove("PGPASSWORD").env_remove("PGPASSFILE").env_remove("HOME");
+    let (passed, said) = run(&mut command, Duration::from_secs(60)).await;
+    assert!(!passed && said.contains("password missing; set it in PGPASSWORD"), "{said}");
 }
 
 /// Appends as the store's writers do: when the database was not available, they check whether the append is there.
