@@ -1,9 +1,12 @@
 //! Authenticates requests by their bearer token, before anything else of the request is read.
 
 use axum::{
+    Router,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
+    routing::post,
 };
+use serde_json::json;
 
 use super::gateway::refusal;
 use crate::episodes::{Episodes, TokenError};
@@ -45,6 +48,17 @@ pub enum Unauthorized {
     /// The token was valid and has expired.
     #[error("the token has expired; ask for another one")]
     Expired,
+}
+
+/// Returns a route for clients whose token was refused: those of the official SDK for TypeScript then register for a sign-in, and show
+/// nothing but the answer to that (RFC 7591, section 3.2.2).
+pub fn without_sign_in() -> Router {
+    let description = "this server has no sign-in (OAuth), and the token was missing or was refused: send the bearer \
+                       token of its connection details";
+    let body = json!({"error": "access_denied", "error_description": description}).to_string();
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let answer = async move || (StatusCode::NOT_FOUND, json, body);
+    Router::new().route("/register", post(answer))
 }
 
 impl IntoResponse for Unauthorized {

@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, to_bytes},
     extract::Request,
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
@@ -38,6 +38,9 @@ const SESSION: &str = "mcp-session-id";
 /// The number of a stream that no session has.
 const NO_STREAM: u64 = u64::MAX;
 
+/// The greatest length of a reason that rmcp gives, in bytes; it can quote what it has read.
+const LONGEST_REASON: usize = 1 << 20;
+
 /// The first of the codes that JSON-RPC 2.0 leaves to servers.
 const SERVER_ERROR: i32 = -32000;
 
@@ -55,7 +58,7 @@ where
     let gateway =
         Arc::new(McpGateway { authenticator, handler, settings, services: Mutex::default() });
     let enter = async move |request: Request| match gateway.service(request.headers()) {
-        Ok(service) => service.handle(request).await,
+        Ok(service) => explained(service.handle(request).await).await,
         Err(refusal) => refusal.into_response(),
     };
     Router::new().route(&path, any(enter))
@@ -186,6 +189,28 @@ impl<H: ServerHandler> UserService<H> {
         );
         refusal(StatusCode::TOO_MANY_REQUESTS, &said)
     }
+}
+
+/// Gives a refusal of rmcp, which is bare text, the form of the others. A body that is no message is a bad request, whatever
+/// rmcp says: its 415 would blame the media type. A client of a lost session looks at the status 404 only.
+async fn explained(mut response: Response) -> Response {
+    let status = response.status();
+    let has_form = response.headers().contains_key(header::CONTENT_TYPE);
+    if !status.is_client_error() || has_form || status == StatusCode::NOT_FOUND {
+        return response;
+    }
+    let text = to_bytes(std::mem::take(response.body_mut()), LONGEST_REASON).await;
+    let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+    let mut told = match text.strip_prefix("fail to deserialize request body ") {
+        Some(why) => {
+            refusal(StatusCode::BAD_REQUEST, &format!("expected one message of JSON-RPC: {why}"))
+        }
+        None => refusal(status, &text),
+    };
+    if let Some(allowed) = response.headers_mut().remove(header::ALLOW) {
+        told.headers_mut().insert(header::ALLOW, allowed);
+    }
+    told
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

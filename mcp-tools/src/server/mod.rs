@@ -8,13 +8,14 @@
 //! - [`ToolServer`]: serves an agent's tools to other agents
 //! - [`protected`]: serves any MCP server with the same authentication
 //! - [`Authenticator`]: maps tokens to users
+//! - [`without_sign_in`]: tells clients with a wrong token what to do
 
 mod authenticator;
 mod gateway;
 mod handler;
 mod tools;
 
-pub use authenticator::{Admission, Authenticator, Unauthorized};
+pub use authenticator::{Admission, Authenticator, Unauthorized, without_sign_in};
 pub use gateway::protected;
 pub(crate) use tools::OneToken;
 pub use tools::ToolServer;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use url::Url;
 
 use crate::program::{Listening, example, mcp_tools, output};
 
@@ -93,6 +94,12 @@ async fn a_wrong_token_is_reported_and_never_shown() {
         assert_eq!(code, Some(4));
         assert!(errors.contains("unauthorized") && !errors.contains("not-the-token"), "{errors}");
     }
+    // Clients on the SDK for TypeScript then register for a sign-in, and show only the error of that.
+    let register = Url::parse(&url).unwrap().join("/register").unwrap();
+    let answer = reqwest::Client::new().post(register).body("{}").send().await.unwrap();
+    let error: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    assert_eq!(error["error"], "access_denied");
+    assert!(error["error_description"].as_str().unwrap().contains("send the bearer token"));
 }
 
 #[tokio::test]

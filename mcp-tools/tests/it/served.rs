@@ -243,6 +243,25 @@ async fn a_refusal_is_an_error_of_json_rpc() {
     let error = json!({"code": -32000, "message": message});
     let wanted = json!({"jsonrpc": "2.0", "id": null, "error": error});
     assert_eq!(refused, wanted);
+
+    let opened = evaluator.open("sum", 1);
+    let both = "application/json, text/event-stream";
+    let no_message = "expected one message of JSON-RPC: ";
+    let long = " ".repeat(ServerSettings::default().body + 1);
+    for (accept, body, status, reason) in [
+        (both, "{", StatusCode::BAD_REQUEST, no_message),
+        (both, r#"{"id":1,"method":"ping"}"#, StatusCode::BAD_REQUEST, no_message),
+        (both, long.as_str(), StatusCode::PAYLOAD_TOO_LARGE, "Payload Too Large"),
+        ("text/html", "{}", StatusCode::NOT_ACCEPTABLE, "Not Acceptable: Client must accept"),
+    ] {
+        let request = reqwest::Client::new().post(&evaluator.url).header("accept", accept);
+        let request = request.header(CONTENT_TYPE, "application/json").body(body.to_owned());
+        let refused = request.bearer_auth(opened.token.expose()).send().await.unwrap();
+        assert_eq!(refused.status(), status, "{reason}");
+        let refused: Value = refused.json().await.unwrap();
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(reason), "{message}");
+    }
 }
 
 /// Some clients of MCP refuse all tools of a server if an argument has no type.

@@ -7,7 +7,7 @@ use bridge_server::host::{Host, HostError};
 use bridge_store::MemoryStore;
 use mcp_tools::{
     episodes::MAX_TIME,
-    server::{self, ServerSettings},
+    server::{self, ServerSettings, without_sign_in},
 };
 use url::Url;
 
@@ -36,5 +36,5 @@ pub async fn router(
     let mcp = server::router(evaluator.episodes.clone(), settings);
     let green = agent("green", evaluator, LONGEST);
     let host = Host::new(Arc::new(MemoryStore::new()), [green]);
-    Ok(host.router(public_url.as_str()).await?.merge(mcp))
+    Ok(host.router(public_url.as_str()).await?.merge(mcp).merge(without_sign_in()))
 }

@@ -7,7 +7,12 @@ use bridge_program::{clock, errln, listen, outln, serve, serve_until};
 use tokio::{net::TcpListener, sync::watch, try_join};
 use url::Url;
 
-use crate::{cli::target, connection::ConnectionDetails, secret::Secret, server::ServerSettings};
+use crate::{
+    cli::target,
+    connection::ConnectionDetails,
+    secret::Secret,
+    server::{ServerSettings, without_sign_in},
+};
 
 /// Waits until the program is asked to stop.
 pub(super) async fn stopped(mut stop: watch::Receiver<bool>) {
@@ -35,6 +40,7 @@ pub(super) async fn serve_to_the_end<T>(
         over.send_replace(true);
         Ok(outcome)
     };
+    let app = app.merge(without_sign_in());
     let serving = serve_until(stop, |stop| serve(listener, app, stop));
     let (outcome, ()) = try_join!(ended, serving)?;
     Ok(outcome)
