@@ -84,6 +84,17 @@ async fn js(transports: &[&str], version: &str) {
     }
 }
 
+/// Clients of events that know nothing of A2A lose no event with a connection.
+#[tokio::test]
+async fn event_sources_resume_a_stream_that_is_cut() {
+    let modules = node::with(&node::EVENT_SOURCES).await;
+    let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", &modules).arg(interop("event_sources.mjs")).arg(bridge.url());
+    let (passed, said) = run(&mut command, LIMIT).await;
+    assert!(passed, "{said}");
+}
+
 /// The browser asks whether the page may send the token and the version, and reads errors only if the bridge lets it.
 #[tokio::test]
 async fn the_js_sdk_speaks_from_a_web_page() {

@@ -40,6 +40,10 @@ pub(crate) const VOLTAGENT: [&str; 4] = [
     "ai@6.0.326",
 ];
 
+/// Clients of server-sent events.
+pub(crate) const EVENT_SOURCES: [&str; 2] =
+    ["eventsource@4.1.1", "@microsoft/fetch-event-source@2.0.1"];
+
 /// Returns the folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     let version = version().await;

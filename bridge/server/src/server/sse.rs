@@ -66,7 +66,7 @@ pub(super) fn stream(
             Ok(item) => {
                 let (size, position) = (item.size(), item.position.clone());
                 write_item(size, move || {
-                    write_event(size + ROOM, &[("id", &position)], |to| write(to, item))
+                    write_event(size + ROOM, None, Some(&position), |to| write(to, item))
                 })
             }
             Err(error) if is_stopping(&error) => write_item(0, stopping),
@@ -82,7 +82,7 @@ pub(super) fn refusal(id: Id, error: Error) -> Response {
 
 fn error_event(id: Id, error: Error) -> Bytes {
     let outcome: Result<(), RpcError> = Err(error.into());
-    write_event(ROOM, &[], |to| {
+    write_event(ROOM, None, None, |to| {
         render::write(to, &RpcResponse { id, outcome });
     })
 }
@@ -95,21 +95,26 @@ fn stopping() -> Bytes {
 
 /// Writes an event with this name.
 pub(super) fn named_event(name: &str, data: &impl Serialize) -> Bytes {
-    write_event(ROOM, &[("event", &name)], |to| render::write(to, data))
+    write_event(ROOM, Some(name), None, |to| render::write(to, data))
 }
 
+/// The id comes last: some clients resume after an id as soon as they have read it, and would miss an event that is cut off in its data.
 fn write_event(
     room: usize,
-    fields: &[(&str, &dyn Display)],
+    name: Option<&str>,
+    id: Option<&dyn Display>,
     write: impl FnOnce(&mut Vec<u8>),
 ) -> Bytes {
     let mut event = Vec::with_capacity(room);
-    for (field, value) in fields {
-        // Writing to memory cannot fail.
-        let _ = writeln!(event, "{field}: {value}");
+    // Writing to memory cannot fail.
+    if let Some(name) = name {
+        let _ = writeln!(event, "event: {name}");
     }
     event.extend_from_slice(b"data: ");
     write(&mut event);
+    if let Some(id) = id {
+        let _ = write!(event, "\nid: {id}");
+    }
     event.extend_from_slice(b"\n\n");
     event.into()
 }
@@ -145,8 +150,8 @@ mod tests {
 
     #[test]
     fn an_event_is_a_line_for_each_field() {
-        let event = write_event(0, &[("id", &"t/7")], |to| render::write(to, &"a\nb"));
-        assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
+        let event = write_event(0, None, Some(&"t/7"), |to| render::write(to, &"a\nb"));
+        assert_eq!(event, "data: \"a\\nb\"\nid: t/7\n\n");
         assert_eq!(named_event("error", &1), "event: error\ndata: 1\n\n");
     }
 

@@ -41,7 +41,7 @@ fn every_version_is_the_one_that_is_installed() {
     });
     let node = node::A2A_JS_SDK.iter().chain(&node::AI_PROVIDER);
     let node = node.chain(&node::GOOGLE_ADK).chain(&node::VOLTAGENT);
-    let node = node.chain(&node::STRANDS[..1]);
+    let node = node.chain(&node::STRANDS[..1]).chain(&node::EVENT_SOURCES);
     let node = node.filter_map(|one| one.rsplit_once('@'));
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
