@@ -405,6 +405,7 @@ mod tests {
         let written = serde_json::to_value(Outcome::EnvironmentError).unwrap();
         assert_eq!(written, "environment-error");
     }
+
     #[test]
     fn an_error_counts_as_no_success_and_not_as_no_cost() {
         for (outcome, metric, measured, completed, counted) in [
