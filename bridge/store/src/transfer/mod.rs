@@ -90,7 +90,7 @@ pub enum TransferError {
         reason: String,
     },
     /// Other processes have the store open.
-    #[error("{place} is in use by {others} bridges: stop them first")]
+    #[error("{place} is in use (bridges: {others}): stop them first")]
     InUse { place: String, others: usize },
     /// The target store has other content.
     #[error("{place} is not empty: expected a new store{}", unfinished(found))]

@@ -292,7 +292,7 @@ async fn a_database_in_use_is_backed_up_and_checked() {
     let told = copies(&["store", "backup", file, "--store", &database.url]);
     assert!(told.contains("20 tasks"), "{told}");
     let in_use = ["migrate", &database.url, "file:/nowhere/copy"];
-    fails(&in_use, "in use by 1 bridges: stop them first");
+    fails(&in_use, "in use (bridges: 1): stop them first");
     let told = copies(&["store", "check", "--store", &database.url]);
     assert!(told.contains("20 tasks, 0 of them damaged"), "{told}");
     let restored = Server::shared().database().await;
