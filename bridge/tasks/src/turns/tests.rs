@@ -167,10 +167,11 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
 }
 
 #[tokio::test]
-async fn turns_of_a_removed_agent_are_measured_until_they_end() {
+async fn turns_of_a_removed_agent_end_and_are_measured_until_then() {
     let acting = Acting::new(0);
     let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
-    turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let waiting = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
     let running = || {
         let text = turns.measured().text(TextFormat::OpenMetrics);
         let mut lines = text.lines();
@@ -181,6 +182,9 @@ async fn turns_of_a_removed_agent_are_measured_until_they_end() {
     turns.replace([]);
     assert_eq!(running(), one);
     acting.may_go_on.add_permits(1);
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Completed);
+    assert_eq!(settled(&turns, &waiting.task).await.state, TaskState::Failed);
+    assert_eq!(said(&turns, &waiting.task).await, "The agent is not hosted here any more.");
     while turns.running() > 0 {
         tokio::task::yield_now().await;
     }
