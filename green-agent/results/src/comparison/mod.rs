@@ -82,13 +82,14 @@ impl Comparison {
     }
 }
 
-/// Returns the differences of all figures that both sides have: the pass rate first, the time last.
+/// Returns the differences of all figures of which both sides have values: the pass rate first, the time last. A run all of whose
+/// agents crashed has no score, but each of its trials counts as one of 0.
 fn differences(a: &SummaryBuilder, b: &SummaryBuilder, bootstrap: Option<u64>) -> Vec<Difference> {
-    let figures = a.figures();
-    let both = figures.intersection(&b.figures()).cloned().collect::<Vec<_>>();
-    let metrics = both.into_iter().filter(|figure| figure != PASS_RATE && figure != SECONDS);
-    let figures = std::iter::once(PASS_RATE.to_owned()).chain(metrics).chain([SECONDS.to_owned()]);
-    figures.map(|figure| a.difference(b, &figure, bootstrap)).collect()
+    let difference = |figure: &str| a.difference(b, figure, bootstrap);
+    let (of_a, of_b) = (a.figures(), b.figures());
+    let metrics = of_a.union(&of_b).filter(|figure| *figure != PASS_RATE && *figure != SECONDS);
+    let metrics = metrics.map(|figure| difference(figure)).filter(|one| one.pairs > 0);
+    [difference(PASS_RATE)].into_iter().chain(metrics).chain([difference(SECONDS)]).collect()
 }
 
 fn flips(pairs: Vec<Pair>, runs: (&RunFolder, &RunFolder), transcripts: usize) -> Vec<Flip> {

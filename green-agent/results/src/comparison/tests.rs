@@ -94,6 +94,22 @@ fn a_large_drop_is_a_regression() {
 }
 
 #[test]
+fn a_run_all_of_whose_agents_crashed_has_scores_of_0() {
+    let mut a = run(Path::new("a"), &[true; 3]);
+    for record in &mut a.records {
+        record.metrics = ["score", "cost"].map(|name| (name.to_owned(), 0.5)).into();
+    }
+    let mut b = run(Path::new("b"), &[false; 3]);
+    b.records.iter_mut().for_each(|record| record.outcome = Outcome::AgentError);
+    for (a, b, change) in [(&a, &b, -0.5), (&b, &a, 0.5)] {
+        let found = Comparison::new(a, b, 0, None).differences;
+        let figures: Vec<_> = found.iter().map(|one| one.figure.as_str()).collect();
+        assert_eq!(figures, [PASS_RATE, "score", SECONDS]);
+        assert_eq!(found[1].difference.mean, Some(change));
+    }
+}
+
+#[test]
 fn a_transcript_elsewhere_is_not_read() {
     let mut a = run(Path::new("a"), &[true]);
     a.records[0].folder = Some("../../secret".to_owned());
