@@ -40,7 +40,7 @@ pub struct GateResult {
     pub lower: Option<f64>,
     /// The upper bound of its interval.
     pub upper: Option<f64>,
-    /// The number of trials; for a regression, of pairs.
+    /// The number of trials; for `pass@K` and `pass^K`, of samples with at least K trials; for a regression, of pairs.
     pub n: usize,
     /// The condition, in the same words in every run.
     pub demand: String,
@@ -127,7 +127,7 @@ fn measure(figure: &str, figures: &Figures) -> Estimate {
     let at = |k: &str, share: fn(&PassAtK) -> f64| {
         let k: Option<usize> = k.parse().ok();
         let at = figures.pass_at_k.iter().find(|at| Some(at.k) == k);
-        let n = figures.pass_rate.n;
+        let n = at.map_or(0, |at| at.samples);
         Estimate { mean: at.map(share), n, ..Estimate::nothing(Method::default()) }
     };
     if let Some(k) = figure.strip_prefix("pass@") {
@@ -158,6 +158,8 @@ fn result(
         Comparison::Upper => holds(measured.upper, Ordering::is_le),
     };
     let place = place(cell);
+    let noun =
+        if figure.starts_with("pass@") || figure.starts_with("pass^") { "sample" } else { "trial" };
     GateResult {
         cell: cell.clone(),
         figure: figure.to_owned(),
@@ -169,7 +171,7 @@ fn result(
         demand: format!("{figure}{place}: {condition}"),
         message: format!(
             "{figure}{place}: wanted {condition}, {}",
-            describe(measured, "trial", "")
+            describe(measured, number, noun, "")
         ),
     }
 }
@@ -223,13 +225,17 @@ fn check_regression(
         demand: format!("{change} of {figure}{place} against {against}: at most {most}"),
         message: format!(
             "{change} of {figure}{place} against {against}{values}: wanted at most {most}, {}",
-            describe(&measured, "pair", " of the same sample or trial"),
+            describe(&measured, most, "pair", " of the same sample or trial"),
         ),
     }
 }
 
-/// Says what was measured, of how many of which things.
-fn describe(measured: &Estimate, noun: &str, which: &str) -> String {
+/// Says what was measured, of how many of which things. A value that is rounded to `wanted` but differs from it has all digits.
+fn describe(measured: &Estimate, wanted: f64, noun: &str, which: &str) -> String {
+    let number = |value: f64| {
+        let is_equal = compare(value, wanted, wanted.abs()) == Some(Ordering::Equal);
+        if !is_equal && number(value) == number(wanted) { value.to_string() } else { number(value) }
+    };
     let Some(value) = measured.mean else {
         return "but nothing was measured".to_owned();
     };

@@ -52,6 +52,20 @@ fn a_rate_or_its_bound_is_demanded() {
     assert_eq!(met, [("pass^2", true), ("pass_rate", true), ("pass_rate", false)]);
     let text = "pass_rate: wanted a lower bound of at least 0.8, measured 0.9 (95 % interval 0.596 to 0.982, 10 trials)";
     assert_eq!(results[2].message, text);
+    assert_eq!(
+        results[0].message,
+        "pass^2: wanted at least 0.5, measured 0.8 (no interval, 1 sample)"
+    );
+}
+
+#[test]
+fn a_value_that_is_rounded_to_the_wanted_one_has_all_digits() {
+    let mut records = trials(1, 0);
+    records[0].metrics.insert("cost".to_owned(), 0.799_96);
+    let results = checked(&scenario("cost = { ge = 0.8 }"), &records);
+    assert!(!results[0].met);
+    let text = "cost: wanted at least 0.8, measured 0.79996 (no interval, 1 trial)";
+    assert_eq!(results[0].message, text);
 }
 
 #[test]

@@ -96,7 +96,9 @@ fn expected_of_rate(figure: &str, comparison: Comparison, number: f64) -> Option
         Comparison::Lower | Comparison::Upper if has_k => {
             return Some(format!("ge, gt, le or lt, since {figure} has no interval"));
         }
-        Comparison::Ge | Comparison::Lt => (is_between || number == 1.0, "above 0 and at most 1"),
+        // `ge = 0` is met by every rate: with it a scenario measures, and no failed trial fails it.
+        Comparison::Ge => (is_between || number == 0.0 || number == 1.0, "from 0 to 1"),
+        Comparison::Lt => (is_between || number == 1.0, "above 0 and at most 1"),
         Comparison::Gt | Comparison::Le => (is_between || number == 0.0, "from 0 and below 1"),
         // Wilson's interval has a width, also if all trials pass or fail.
         Comparison::Lower | Comparison::Upper => (is_between, "between 0 and 1"),
@@ -145,6 +147,10 @@ mod tests {
         assert_eq!(score[1].to_string(), "a lower bound of at least 0.7");
         let regress = harness.gate.regress.unwrap();
         assert_eq!((regress.figure.as_str(), regress.max_drop), ("pass_rate", 0.05));
+        let cost =
+            "gate = { regress = { against = 'a', metric = 'total_tokens', max_rise = 500 } }";
+        let rise = scenario_of(&format!("{HEAD}{cost}\n")).harness.gate.regress.unwrap();
+        assert_eq!((rise.figure.as_str(), rise.max_rise), ("total_tokens", Some(500.0)));
         let stop = harness.stop_when.unwrap();
         assert_eq!((stop.figure.as_str(), stop.min_trials), ("pass_rate", 10));
     }
@@ -201,11 +207,12 @@ mod tests {
             assert!(errors.contains(error), "{line}: {errors}");
         }
     }
+
     #[test]
     fn a_bound_that_no_rate_or_every_rate_meets_is_refused() {
         for figure in ["pass_rate", "pass@2", "pass^2"] {
             for (key, accepted, refused) in [
-                ("ge", [0.01, 1.0], [0.0, 1.01]),
+                ("ge", [0.0, 1.0], [-0.01, 1.01]),
                 ("gt", [0.0, 0.99], [-0.01, 1.0]),
                 ("le", [0.0, 0.99], [-0.01, 1.0]),
                 ("lt", [0.01, 1.0], [0.0, 1.01]),

@@ -3,6 +3,7 @@
 use std::fs;
 
 use green_agent::record::{RunFolder, TrialRecord};
+use serde_json::Value;
 
 use super::{Folder, SCENARIO, TASKS, records, shown};
 
@@ -67,8 +68,16 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
     folder.file("tasks.jsonl", &TASKS.replace("\"target\": \"Hello\"", "\"target\": \"Bye\""));
     let worse = folder.run(&["run", "a.toml"]);
     assert_eq!(worse.status.code(), Some(1), "{}", shown(&worse));
+    let baseline = folder.0.path().join("kept/baseline.jsonl");
+    let kept = fs::read_to_string(&baseline).unwrap();
+    let mut other: Value = serde_json::from_str(kept.lines().next().unwrap()).unwrap();
+    other["scenario"] = "another".into();
+    fs::write(&baseline, format!("{kept}{other}\n")).unwrap();
     let accepted = folder.run(&["run", "a.toml", "--accept-baseline"]);
     assert_eq!(accepted.status.code(), Some(0), "{}", shown(&accepted));
+    // The trials of other scenarios stay.
+    let kept = fs::read_to_string(&baseline).unwrap();
+    assert_eq!(kept.matches("\"another\"").count(), 1, "{kept}");
     let now = folder.run(&["run", "a.toml"]);
     assert_eq!(now.status.code(), Some(0), "{}", shown(&now));
 }
