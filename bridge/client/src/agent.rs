@@ -20,6 +20,7 @@ pub(crate) struct Agent {
     pub(crate) streaming: Option<bool>,
     pub(crate) retries: Retries,
     pub(crate) polls: Option<Polls>,
+    pub(crate) must_stream: bool,
     pub(crate) transport: Transport,
 }
 

@@ -145,6 +145,7 @@ impl Connector<'_> {
             streaming: card.capabilities.streaming,
             retries: options.retries,
             polls: options.polls,
+            must_stream: options.must_stream,
             transport,
         })
     }

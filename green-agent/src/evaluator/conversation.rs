@@ -120,8 +120,7 @@ async fn say(
         version: turn.version.map(version),
         binding: turn.binding.map(binding),
         extensions: turn.extensions.clone(),
-        // A scripted stream shows that the agent streams: waiting calls must not take its place.
-        polls: Options::default().polls.filter(|_| !turn.stream),
+        must_stream: turn.stream,
         limits: evaluation.limits(),
         credentials: credentials(keys, url),
         grpc_meter: Some(evaluation.meter(&turn.to)),

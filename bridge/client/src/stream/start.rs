@@ -18,7 +18,7 @@ use crate::{Fault, Polls, agent::Agent, transport::Items};
 
 /// Starts to follow a call.
 pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fault> {
-    let polls = agent.polls;
+    let polls = agent.polls.filter(|_| !agent.must_stream);
     if let (Some(polls), Some(false)) = (polls, agent.streaming) {
         return asking(agent, call, polls).await;
     }
