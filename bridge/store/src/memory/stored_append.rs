@@ -17,7 +17,7 @@ use crate::{
 /// An append in its stored form.
 #[derive(Clone, Debug)]
 pub(super) struct StoredAppend {
-    /// The number of the last event. It is small because a store has many appends, and no task in memory has more events.
+    /// The number of the last event, in 32 bits because a store has many appends. A task with more events does not fit into memory.
     last: u32,
     /// Whether the ids of task and context are left out of all messages, and the message's id out of its turn.
     omits_ids: bool,
@@ -91,7 +91,7 @@ struct Omitted {
     timestamps: Vec<Option<String>>,
     /// The ids of task and context of each message; empty if they are written.
     ids: Vec<(Option<String>, Option<String>)>,
-    /// The message id of each turn that follows its message; empty if they are written.
+    /// The message ids of the [`queued`] turns; empty if they are written.
     queued: Vec<String>,
     /// The agent, the owner and the context of [`Event::Created`].
     created: Option<(Arc<str>, Caller, Arc<str>)>,
@@ -142,7 +142,7 @@ fn messages(events: &mut [Event]) -> impl Iterator<Item = &mut Message> {
     })
 }
 
-/// Returns the ids of the messages that a turn follows, and the message ids of these turns.
+/// Finds each turn that was queued directly after its message. Returns the message's id, and the id that the turn has of it.
 fn queued(events: &mut [Event]) -> impl Iterator<Item = (&str, &mut String)> {
     let mut message = None;
     events.iter_mut().filter_map(move |event| match event {

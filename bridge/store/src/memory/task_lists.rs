@@ -111,23 +111,17 @@ impl TaskLists {
         query: &ListQuery,
         head_of: impl Fn(&str) -> Option<&'h Head>,
     ) -> (Vec<ListPosition>, usize) {
-        let few: TasksByState;
-        let lists = match &query.context_id {
-            None => &self.all,
-            Some(context) => match self.contexts.get(context.as_str()) {
-                None => return (Vec::new(), query.known_total.unwrap_or_default()),
-                Some(ContextTasks::Many(tasks)) => tasks,
-                Some(ContextTasks::One(task)) => {
-                    few = sorted(slice::from_ref(task), head_of);
-                    &few
-                }
-                Some(ContextTasks::Few(tasks)) => {
-                    few = sorted(tasks, head_of);
-                    &few
-                }
-            },
+        let Some(context) = &query.context_id else {
+            return self.all.page(from, query);
         };
-        lists.page(from, query)
+        match self.contexts.get(context.as_str()) {
+            None => (Vec::new(), query.known_total.unwrap_or_default()),
+            Some(ContextTasks::One(task)) => {
+                sorted(slice::from_ref(task), head_of).page(from, query)
+            }
+            Some(ContextTasks::Few(tasks)) => sorted(tasks, head_of).page(from, query),
+            Some(ContextTasks::Many(tasks)) => tasks.page(from, query),
+        }
     }
 }
 

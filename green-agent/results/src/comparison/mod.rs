@@ -3,7 +3,7 @@
 
 mod axis;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,8 +82,8 @@ impl Comparison {
     }
 }
 
-/// Returns the differences of all figures of which both sides have values: the pass rate first, the time last. A run all of whose
-/// agents crashed has no score, but each of its trials counts as one of 0.
+/// Returns the differences of all figures of which both sides have values: the pass rate first, the time last. If all agents of a run
+/// crashed, the run has no score, but each of its trials counts as 0.
 fn differences(a: &SummaryBuilder, b: &SummaryBuilder, bootstrap: Option<u64>) -> Vec<Difference> {
     let difference = |figure: &str| a.difference(b, figure, bootstrap);
     let (of_a, of_b) = (a.figures(), b.figures());
@@ -179,13 +179,13 @@ fn problem_changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChange>
     let mut count = |records: &[&TrialRecord], add: fn(&mut ProblemChange)| {
         for record in records {
             // A trial may have the same problem several times, such as at two lines.
-            let mut told = BTreeSet::new();
-            for problem in &record.problems {
-                let message = describe(problem);
-                if !told.insert((problem.kind.title(), message.clone())) {
-                    continue;
-                }
-                let key = (record.scenario.clone(), problem.kind.title(), message.clone());
+            let problems: BTreeMap<_, &Problem> = record
+                .problems
+                .iter()
+                .map(|one| ((one.kind.title(), describe(one)), one))
+                .collect();
+            for ((title, message), problem) in problems {
+                let key = (record.scenario.clone(), title, message.clone());
                 let change = changes.entry(key).or_insert_with(|| ProblemChange {
                     scenario: record.scenario.clone(),
                     kind: problem.kind,
