@@ -31,7 +31,7 @@ pub struct FigureGate {
 }
 
 /// Returns the K of `pass@K` and `pass^K` as it is written; `None` for other figures.
-pub(super) fn written_k(figure: &str) -> Option<&str> {
+pub fn written_k(figure: &str) -> Option<&str> {
     figure.strip_prefix("pass@").or_else(|| figure.strip_prefix("pass^"))
 }
 

@@ -22,7 +22,7 @@ use crate::{
     statistics::{Estimate, Method, counted, number, pass::PassAtK},
     summary::{Difference, Figures, ScenarioSummary, SummaryBuilder},
 };
-use green_agent_scenario::gate::{Comparison, Condition, Gates, RegressionGate};
+use green_agent_scenario::gate::{Comparison, Condition, Gates, RegressionGate, written_k};
 
 /// The result of one condition of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -158,8 +158,7 @@ fn result(
         Comparison::Upper => holds(measured.upper, Ordering::is_le),
     };
     let place = place(cell);
-    let noun =
-        if figure.starts_with("pass@") || figure.starts_with("pass^") { "sample" } else { "trial" };
+    let noun = if written_k(figure).is_some() { "sample" } else { "trial" };
     GateResult {
         cell: cell.clone(),
         figure: figure.to_owned(),
