@@ -40,8 +40,8 @@ pub struct Options {
     /// The intervals for polling tasks if the agent cannot stream. If absent, the agent's refusal is returned as an
     /// error, and [`Client::poll_task`](crate::Client::poll_task) uses the default.
     pub polls: Option<Polls>,
-    /// Whether an agent must stream: if it refuses, [`Client::send_streaming_message`](crate::Client::send_streaming_message) returns
-    /// the refusal as an error. A stream that breaks is resumed or continued by polling all the same.
+    /// Whether the agent must stream. If it refuses, [`Client::send_streaming_message`](crate::Client::send_streaming_message) returns
+    /// the refusal as an error, also if [`Options::polls`] is set. A broken stream is still resumed, or continued by polling.
     pub must_stream: bool,
     /// Is told the size of each message that an agent sends over gRPC.
     pub grpc_meter: Option<GrpcMeter>,

@@ -38,7 +38,7 @@ const SESSION: &str = "mcp-session-id";
 /// The number of a stream that no session has.
 const NO_STREAM: u64 = u64::MAX;
 
-/// The greatest length of a reason that rmcp gives, in bytes; it can quote what it has read.
+/// The largest error text of rmcp that is sent, in bytes. The text can quote the request.
 const LONGEST_REASON: usize = 1 << 20;
 
 /// The first of the codes that JSON-RPC 2.0 leaves to servers.

@@ -53,10 +53,10 @@ fn hint(command: &str) -> &'static str {
     }
 }
 
-/// The greatest length of a line in a reason, in characters. pip lists all versions of a package in one line.
+/// The greatest length of a printed line that is shown whole, in characters. pip lists all versions of a package in one line.
 const LONGEST_LINE: usize = 300;
 
-/// Returns the last lines of a command, each ended, with what to do about them.
+/// Returns the last lines that a command has printed, and advice. Each line ends with a line break.
 fn reason(last_lines: &[String]) -> String {
     let lines = last_lines.iter().map(|line| shortened(line) + "\n");
     lines.collect::<String>() + other_python(last_lines)

@@ -5,7 +5,7 @@ use std::{future::pending, sync::atomic::AtomicBool};
 use super::*;
 use crate::store::{self, Conversation, Lease, Leases, TurnState};
 
-/// Leases that another process has, or all of which this process may have.
+/// Leases in memory: either another process has all of them, or this process gets each one.
 #[derive(Debug)]
 struct TestLeases {
     store: Arc<FailingStore>,
