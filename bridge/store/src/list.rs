@@ -147,7 +147,7 @@ impl<'q> PageBuilder<'q> {
     /// Adds the requested content of the task at this position; `None` skips the position, such as that of a damaged task.
     /// If the task does not fit, it is left for the next page.
     pub fn add(&mut self, position: ListPosition, snapshot: Option<Snapshot>) {
-        if let Some(Snapshot { task, seq, .. }) = snapshot {
+        if let Some(Snapshot { task, agent, seq, .. }) = snapshot {
             // The page keeps no content that was not requested.
             let task = self.query.select_content(task);
             let size = size::task(&task);
@@ -157,7 +157,7 @@ impl<'q> PageBuilder<'q> {
                 return;
             }
             self.bytes_left = self.bytes_left.saturating_sub(size);
-            self.tasks.push(Snapshot::new(task, seq));
+            self.tasks.push(Snapshot::new(task, agent, seq));
         }
         self.last = Some(position);
     }

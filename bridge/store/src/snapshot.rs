@@ -15,6 +15,8 @@ use super::{
 pub struct Snapshot {
     /// The task, shared with the store's cache.
     pub task: Arc<Task>,
+    /// The name of the agent that works on the task.
+    pub agent: Arc<str>,
     /// The number of the last event that the task contains.
     pub seq: Seq,
     /// The state in which the task waited for the message of the newest turn that has started: `InputRequired` or
@@ -35,9 +37,9 @@ impl PartialEq for Snapshot {
 }
 
 impl Snapshot {
-    /// Creates the state of a task after an event.
-    pub fn new(task: Arc<Task>, seq: Seq) -> Self {
-        Self { task, seq, awaited: None, answered: None, size: None }
+    /// Creates the state of a task of an agent after an event.
+    pub fn new(task: Arc<Task>, agent: Arc<str>, seq: Seq) -> Self {
+        Self { task, agent, seq, awaited: None, answered: None, size: None }
     }
 
     /// Returns the approximate size of the task, in bytes.
@@ -74,7 +76,7 @@ impl Snapshot {
             context_id: Some(head.context_id.to_string()),
             ..Task::new(&*head.task, TaskStatus::new(TaskState::Submitted))
         };
-        Self::new(Arc::new(task), 0)
+        Self::new(Arc::new(task), Arc::clone(&head.agent), 0)
     }
 
     /// Applies the next event. Events must be passed in order; an event that the task contains already is ignored.

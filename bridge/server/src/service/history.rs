@@ -8,6 +8,8 @@ use bridge_protocol::{
 };
 use bridge_translate::question;
 
+use crate::caller::Caller;
+
 /// Refuses a negative length.
 pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
     match length {
@@ -19,10 +21,10 @@ pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
     }
 }
 
-/// Returns the name by which the size of a task with this history is remembered, see
+/// Returns the name by which the size of a caller's task with this history is remembered, see
 /// [`read_response`](bridge_program::read_response).
-pub(super) fn sized_name(task: &str, length: Option<i32>) -> String {
-    format!("{task} with {length:?}")
+pub(super) fn sized_name(caller: &Caller, task: &str, length: Option<i32>) -> String {
+    format!("{task} of {} with {length:?}", caller.id)
 }
 
 /// Keeps at most this number of a task's latest messages, or all if `length` is absent.

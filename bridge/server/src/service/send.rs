@@ -79,7 +79,7 @@ impl Service {
                 }
             })
         };
-        let name = || history::sized_name(&submitted.task, history);
+        let name = || history::sized_name(&context.caller, &submitted.task, history);
         read_response(Some(name), read, answer_size).await
     }
 

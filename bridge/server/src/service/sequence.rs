@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{Context, Result, Service};
-use crate::store::{Head, Seq};
+use crate::store::Seq;
 
 /// The URI, and the key in metadata.
 pub use bridge_protocol::a2a::SEQUENCE_EXTENSION as EXTENSION;
@@ -101,15 +101,18 @@ pub(super) fn not_met(error: FieldError) -> FieldError {
 impl Service {
     /// Waits until the task has an event after the one that the client of a GetTask request has seen, if the client names
     /// one. An error of the store is returned when the task is read.
-    pub(super) async fn await_news(&self, context: &Context, head: &Head) {
-        let Some(last) = context.last_event.as_ref().filter(|_| is_wanted(context)) else {
+    pub(super) async fn await_news(&self, context: &Context, task: &str) {
+        let seen = context.last_event.as_ref().filter(|last| *last.task == *task);
+        let Some(last) = seen.filter(|_| is_wanted(context)) else {
             return;
         };
-        let is_behind = head.task == last.task && head.seq <= last.seq;
-        if !is_behind || !head.is_open() {
+        let Ok(head) = self.head_of(context, task).await else {
+            return;
+        };
+        if head.seq > last.seq || !head.is_open() {
             return;
         }
-        if let Ok(mut watch) = self.turns.store().watch(&context.caller, &head.task).await {
+        if let Ok(mut watch) = self.turns.store().watch(&context.caller, task).await {
             // A store that was restored from a copy may have fewer events than the client has seen: the next one is news.
             // At the limit, GetTask returns the task in its current state.
             let limit = LONGEST.min(self.settings.wait);

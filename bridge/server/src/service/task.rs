@@ -26,21 +26,25 @@ impl Service {
     /// If the caller has no such task with this agent, if the length of the history is negative, or if the store fails.
     pub async fn get_task(&self, context: &Context, request: GetTaskRequest) -> Result<Arc<Task>> {
         history::check(request.history_length)?;
-        let head = self.head(context, &request.id).await?;
-        self.await_news(context, &head).await;
-        self.task(context, &head.task, request.history_length).await
+        let client_task = self.client_task(context).await?;
+        let id = client_task.as_deref().unwrap_or(&request.id);
+        self.await_news(context, id).await;
+        self.task(context, id, request.history_length).await
     }
 
-    /// Returns a task, once there is memory for sending it.
+    /// Returns a task of this agent, once there is memory for sending it.
     async fn task(&self, context: &Context, id: &str, history: Option<i32>) -> Result<Arc<Task>> {
         let store = self.turns.store();
         let read = || async {
             let snapshot = store.task(&context.caller, id).await;
-            let Snapshot { task, seq, .. } = snapshot.map_err(error::of_store)?;
+            let Snapshot { task, agent, seq, .. } = snapshot.map_err(error::of_store)?;
+            if agent != context.agent {
+                return Err(Error::task_not_found(id));
+            }
             let task = with_history(task, history);
             Ok(sequence::numbered(context, task, seq))
         };
-        let name = || history::sized_name(id, history);
+        let name = || history::sized_name(&context.caller, id, history);
         read_response(Some(name), read, |task| size::task(task)).await
     }
 
@@ -107,16 +111,23 @@ impl Service {
 
     /// Returns the task that a request names by our id or, in 0.1, by the client's own.
     pub(super) async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>> {
-        let store = self.turns.store();
-        let known = match &context.client_id {
-            Some(client_id) => {
-                let found = store.find_client_task(&context.caller, &context.agent, client_id);
-                found.await.map_err(error::of_store)?
-            }
-            None => None,
-        };
-        let id = known.as_deref().unwrap_or(id);
-        let head = store.head(&context.caller, id).await.map_err(error::of_store)?;
+        let client_task = self.client_task(context).await?;
+        self.head_of(context, client_task.as_deref().unwrap_or(id)).await
+    }
+
+    /// Returns a task of this agent by our id.
+    pub(super) async fn head_of(&self, context: &Context, id: &str) -> Result<Arc<Head>> {
+        let head = self.turns.store().head(&context.caller, id).await.map_err(error::of_store)?;
         if head.agent == context.agent { Ok(head) } else { Err(Error::task_not_found(id)) }
+    }
+
+    /// Returns our id of the task that the request names by the client's own id, if it does and there is such a task.
+    async fn client_task(&self, context: &Context) -> Result<Option<String>> {
+        let Some(client_id) = &context.client_id else {
+            return Ok(None);
+        };
+        let store = self.turns.store();
+        let found = store.find_client_task(&context.caller, &context.agent, client_id);
+        found.await.map_err(error::of_store)
     }
 }

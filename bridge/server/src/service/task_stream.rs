@@ -140,7 +140,7 @@ impl TaskStream {
     /// Reads the task as of the position, and subscribes before it is sent, so that events in the meantime need not be read
     /// from the log.
     async fn begin(&mut self, history: Option<i32>) -> Result<(), StoreError> {
-        let name = || sized_name(&self.position.task, history);
+        let name = || sized_name(&self.caller, &self.position.task, history);
         self.first = Some(match large_responses().large_size(name) {
             Some(bytes) => FirstItem::Unread { bytes, history },
             None => self.read_first(history).await?,
@@ -154,7 +154,7 @@ impl TaskStream {
         if bytes < COUNTED_RESPONSE {
             return Ok(FirstItem::Task(task, None));
         }
-        let name = || sized_name(&self.position.task, history);
+        let name = || sized_name(&self.caller, &self.position.task, history);
         large_responses().remember_size(name, bytes);
         Ok(match self.memory.try_reserve(bytes) {
             Some(permit) => FirstItem::Task(task, Some(permit)),

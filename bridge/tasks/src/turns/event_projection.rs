@@ -111,7 +111,7 @@ async fn newest_snapshot(
             }
         }
     }
-    Ok(Some(Snapshot::new(now.task, seq)))
+    Ok(Some(Snapshot::new(now.task, now.agent, seq)))
 }
 
 /// Computes the task as of an event from the log.
