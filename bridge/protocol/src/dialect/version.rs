@@ -45,13 +45,14 @@ impl Version {
 
     /// Returns the version for a `protocolVersion`, whether or not this build speaks it.
     pub(crate) fn known(protocol_version: &str) -> Option<Self> {
-        let mut numbers = protocol_version.trim().splitn(3, '.');
-        match (numbers.next()?, numbers.next()?) {
-            ("0", "1") => Some(Self::V0_1),
-            ("0", "2" | "3") => Some(Self::V0_3),
-            ("1", "0") => Some(Self::V1_0),
-            _ => None,
-        }
+        let (numbers, patch) = protocol_version.trim().split_at_checked(3)?;
+        let version = match numbers {
+            "0.1" => Self::V0_1,
+            "0.2" | "0.3" => Self::V0_3,
+            "1.0" => Self::V1_0,
+            _ => return None,
+        };
+        (patch.is_empty() || patch.starts_with('.')).then_some(version)
     }
 
     /// Returns whether each method of an agent of this version, with this card, has its own path, such as
@@ -137,7 +138,7 @@ mod tests {
         ] {
             assert_eq!(Version::from_header(header), Ok(version), "{header:?}");
         }
-        for header in ["1", "1.1", "0.0", "2.0", "01.0", "v1.0", "1.0,0.3"] {
+        for header in ["1", "1.1", "1.01", "0.0", "2.0", "01.0", "v1.0", "1.0,0.3"] {
             let error = Version::from_header(Some(header)).unwrap_err();
             assert_eq!(error.kind, ErrorKind::VersionNotSupported, "{header}");
         }

@@ -1,7 +1,7 @@
 //! Authorizes calls that need more than the agent demands of every caller: the extended card, which needs an
 //! authenticated caller (specification 13.3), and skills with additional requirements (4.4.5, 7.5).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use bridge_protocol::dialect::Call;
@@ -42,8 +42,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
 
 impl Requester {
     /// Returns the context of an operation of this agent on behalf of the caller.
-    pub(super) fn context(&self, agent: &str) -> Context {
-        Context { source: self.source, ..Context::new(agent, self.caller.clone()) }
+    pub(super) fn context(&self, agent: &Arc<str>) -> Context {
+        Context { source: self.source, ..Context::new(Arc::clone(agent), self.caller.clone()) }
     }
 }
 

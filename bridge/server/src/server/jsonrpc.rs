@@ -274,7 +274,7 @@ fn response(
             return sse::rpc_stream(version, id, items, client_id.map(str::to_owned));
         }
         Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
-        Reply::Task(task) if version == Version::V1_0 => return render::task(id, size, &task),
+        Reply::Task(task) if version == Version::V1_0 => return render::task(&id, size, &task),
         Reply::Tasks(tasks) => return json(id, size, tasks),
         Reply::Message(SendMessageResponse::Task(task))
             if endpoint.flat_results && version == Version::V0_3 =>

@@ -7,7 +7,7 @@ use axum::{
         HeaderName, HeaderValue,
         header::{CONTENT_TYPE, RETRY_AFTER},
     },
-    response::{IntoResponse as _, Response},
+    response::Response,
 };
 use bridge_protocol::{
     a2a::{Error, SendMessageResponse, StreamResponse, Task},
@@ -110,12 +110,11 @@ pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
 }
 
 /// Returns a JSON-RPC response whose result is this task. `size` is the approximate size of the task in bytes.
-pub(super) fn task(id: Id, size: usize, task: &Arc<Task>) -> Response {
-    const EMPTY: &str = "null}";
-    let outcome: Result<(), RpcError> = Ok(());
-    let mut text = text(size, &RpcResponse { id, outcome });
-    debug_assert!(text.ends_with(EMPTY.as_bytes()), "{text:?}");
-    text.truncate(text.len() - EMPTY.len());
+pub(super) fn task(id: &Id, size: usize, task: &Arc<Task>) -> Response {
+    let mut text = Vec::with_capacity(size + ROOM);
+    text.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write(&mut text, id);
+    text.extend_from_slice(br#","result":"#);
     task_json::write(&mut text, task);
     text.push(b'}');
     json_response(text)
@@ -134,7 +133,9 @@ pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
 }
 
 fn json_response(text: Vec<u8>) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+    let mut response = Response::new(text.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// Returns the header that says after how many seconds to send the request again, for errors that pass.
@@ -167,6 +168,17 @@ mod tests {
 
     use super::*;
     use crate::service::Position;
+
+    #[tokio::test]
+    async fn a_task_is_a_result_in_the_usual_envelope() {
+        let task = Arc::new(Task::new("t", TaskStatus::new(TaskState::Working)));
+        for id in [Id::Number(7.into()), Id::String("\"7\"".into())] {
+            let envelope = RpcResponse { id: id.clone(), outcome: Ok(&*task) };
+            let body = super::task(&id, 0, &task).into_body();
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            assert_eq!(body, serde_json::to_string(&envelope).unwrap());
+        }
+    }
 
     #[test]
     fn a_state_of_an_earlier_turn_is_not_final() {

@@ -15,14 +15,14 @@ use url::form_urlencoded;
 use crate::service::{Context, Position};
 
 /// The header for the client's version of A2A.
-const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+static VERSION: HeaderName = HeaderName::from_static("a2a-version");
 
 /// The headers for the requested extensions; 0.3 used the prefix `X-`.
-const EXTENSIONS: [HeaderName; 2] =
+static EXTENSIONS: [HeaderName; 2] =
     [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
 
 /// The header for the last event of a stream that the client has received.
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Reads the parameters from headers and query into the context. Returns the version that the request names, if any.
 pub(super) fn read(
@@ -36,17 +36,21 @@ pub(super) fn read(
 }
 
 /// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.
-fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'r, str>> {
+fn values<'r>(
+    headers: &'r HeaderMap,
+    uri: &'r Uri,
+    name: &'r HeaderName,
+) -> impl Iterator<Item = Cow<'r, str>> {
     // Comparing the few names of a request is faster than hashing one.
-    let all = headers.iter().filter(|(header, _)| *header == name);
-    let all: Vec<_> = all.map(|(_, value)| value.to_str().unwrap_or("?").into()).collect();
-    if !all.is_empty() || uri.query().is_none() {
-        return all;
-    }
-    pairs(uri)
-        .filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()))
-        .map(|(_, value)| value.into())
-        .collect()
+    let in_headers = headers.iter().filter(move |(header, _)| *header == name);
+    let mut in_headers =
+        in_headers.map(|(_, value)| value.to_str().unwrap_or("?").into()).peekable();
+    let has_query = in_headers.peek().is_none() && uri.query().is_some();
+    let in_query = has_query.then(|| {
+        let named = pairs(uri).filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()));
+        named.map(|(_, value)| value.into())
+    });
+    in_headers.chain(in_query.into_iter().flatten())
 }
 
 /// Returns the decoded parameters of the query.
@@ -55,22 +59,24 @@ pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
 }
 
 fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
-    let lists = EXTENSIONS.map(|name| values(headers, uri, &name));
-    let named = lists.iter().flatten().flat_map(|list| list.split(','));
-    let named = named.map(str::trim).filter(|one| !one.is_empty());
-    named.map(str::to_owned).collect()
+    let mut named = BTreeSet::new();
+    for list in EXTENSIONS.iter().flat_map(|name| values(headers, uri, name)) {
+        let all = list.split(',').map(str::trim).filter(|one| !one.is_empty());
+        named.extend(all.map(str::to_owned));
+    }
+    named
 }
 
 fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
-    let header = headers.get(LAST_EVENT);
+    let header = headers.get(&LAST_EVENT);
     let header = header.map(|value| value.to_str().unwrap_or("?"));
     header.filter(|text| !text.is_empty()).map(str::parse).transpose()
 }
 
 /// Returns the version that the request names in a header or query parameter (specification 3.6.1).
 pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
-    let values = values(headers, uri, &VERSION);
-    match values.first().map(|value| value.trim()) {
+    let first = values(headers, uri, &VERSION).next();
+    match first.as_deref().map(str::trim) {
         None | Some("") => Ok(None),
         named => Version::from_header(named).map(Some),
     }
