@@ -1,27 +1,17 @@
 //! `bridge migrate`: copies all tasks from one store to another, and checks each event of the copy.
 
-use std::{
-    io::{IsTerminal as _, stderr},
-    path::PathBuf,
-    str::FromStr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, str::FromStr, sync::Arc};
 
-use bridge_program::{Exit, errln, outln};
+use bridge_program::{Exit, outln};
 use clap::Args;
-use tokio::time::Instant;
 
-use super::{Result, exit_code::failure, store::StoreChoice};
+use super::{Result, exit_code::failure, progress::Progress, store::StoreChoice};
 use crate::store::{
     ExportStore, Store,
     transfer::{
         FileSource, FileTarget, Source, StoreSource, StoreTarget, Target, TransferReport, transfer,
     },
 };
-
-/// The time between two lines of progress.
-const PROGRESS: Duration = Duration::from_secs(2);
 
 /// Copy all tasks from one store to another, and check the copy
 #[derive(Debug, Args)]
@@ -127,7 +117,8 @@ async fn copy_between(
     if from == to {
         return Err("expected two places, found one".into());
     }
-    let name = from.to_string();
+    let (name, progress) = (from.to_string(), Progress::begin());
+    progress.say(format_args!("opening {from}"));
     let mut source = match from {
         Location::File(path) => Source::File(FileSource::open(path)?),
         Location::Store(choice) => {
@@ -136,25 +127,27 @@ async fn copy_between(
             stores.push(Arc::clone(&store));
             let source = StoreSource::new(store, &name);
             if used == Use::Alone {
+                progress.say(waiting_for(from));
                 source.wait_for_others().await?;
             }
             Source::Store(source)
         }
     };
+    progress.say(format_args!("opening {to}"));
     let mut target = match to {
         Location::File(path) => Target::File(FileTarget::create(path)?),
         Location::Store(choice) => {
             let store = choice.open_whole().await?;
             stores.push(Arc::clone(&store));
+            progress.say(waiting_for(to));
             Target::Store(StoreTarget::begin(store, to.to_string(), &name).await?)
         }
     };
-    let (is_shown, mut last) = (stderr().is_terminal(), Instant::now());
-    let mut progress = |report: &TransferReport| {
-        if is_shown && last.elapsed() >= PROGRESS {
-            last = Instant::now();
-            errln!("{report}");
-        }
-    };
-    Ok(transfer(&mut source, &mut target, &mut progress).await?)
+    progress.say("copying");
+    let mut copied = |report: &TransferReport| progress.say(report);
+    Ok(transfer(&mut source, &mut target, &mut copied).await?)
+}
+
+fn waiting_for(place: &Location) -> String {
+    format!("waiting until no bridge uses {place}")
 }

@@ -11,6 +11,7 @@ mod doctor;
 mod exit_code;
 mod init;
 mod migrate;
+mod progress;
 mod push;
 mod registry;
 mod serve;

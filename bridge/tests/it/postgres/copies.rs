@@ -181,9 +181,10 @@ fn copies(arguments: &[&str]) -> String {
     text
 }
 
-fn fails(arguments: &[&str], expected: &str) {
+fn fails(arguments: &[&str], expected: &str) -> String {
     let (code, text) = bridge(arguments);
     assert!(code == Some(4) && text.contains(expected), "{code:?}: {text}");
+    text
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -292,7 +293,8 @@ async fn a_database_in_use_is_backed_up_and_checked() {
     let told = copies(&["store", "backup", file, "--store", &database.url]);
     assert!(told.contains("20 tasks"), "{told}");
     let in_use = ["migrate", &database.url, "file:/nowhere/copy"];
-    fails(&in_use, "in use (bridges: 1): stop them first");
+    let told = fails(&in_use, "in use (bridges: 1): stop them first");
+    assert!(told.contains("waiting until no bridge uses postgres://"), "{told}");
     let told = copies(&["store", "check", "--store", &database.url]);
     assert!(told.contains("20 tasks, 0 of them damaged"), "{told}");
     let restored = Server::shared().database().await;
