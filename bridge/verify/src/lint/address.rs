@@ -13,6 +13,9 @@ use bridge_protocol::{
 /// The characters around placeholders, which no URL contains (RFC 3986).
 const NEVER_IN_URLS: [u8; 4] = *b"<>{}";
 
+/// The correction of an address that other machines cannot use.
+const REACHABLE: &str = "write the address by which clients reach the agent";
+
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
         match self.generation {
@@ -198,14 +201,20 @@ impl Linter<'_> {
                 self.add(Level::Error, "url", path, message, fix);
             }
             Some(host) if is_near(host) => self.near(url, path),
+            Some(host) if is_unspecified(host) => self.unspecified(url, path),
             Some(_) => {}
         }
     }
 
+    fn unspecified(&mut self, url: &str, path: String) {
+        let message =
+            format!("{url:?} leads nowhere: a server that listens there has other addresses");
+        self.add(Level::Warning, "unspecified-address", path, message, REACHABLE);
+    }
+
     fn near(&mut self, url: &str, path: String) {
         let message = format!("{url:?} can be reached from the machine itself only");
-        let fix = "write the address by which clients reach the agent";
-        self.add(Level::Note, "local-address", path, message, fix);
+        self.add(Level::Note, "local-address", path, message, REACHABLE);
     }
 
     /// Checks a URL, if the field is present.
@@ -234,6 +243,8 @@ impl Linter<'_> {
         }
         if is_near(host) {
             self.near(url, path);
+        } else if is_unspecified(host) {
+            self.unspecified(url, path);
         } else if scheme.eq_ignore_ascii_case("http") {
             let message = format!("{url:?} is not encrypted: others can read the traffic");
             let fix = "serve it with https, and write the https URL (specification 7.1)";
@@ -270,4 +281,9 @@ fn host(rest: &str) -> &str {
 
 fn is_near(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host == "::1" || host.starts_with("127.")
+}
+
+/// Returns whether a host is the address of a listener on all addresses of its machine.
+fn is_unspecified(host: &str) -> bool {
+    host == "0.0.0.0" || host == "::"
 }

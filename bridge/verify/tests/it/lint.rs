@@ -107,6 +107,11 @@ fn each_mistake_is_found_by_itself() {
             json!("https://<HOST>/a2a"),
             "error supportedInterfaces[0].url [url]",
         ),
+        (
+            "/supportedInterfaces/0/url",
+            json!("http://0.0.0.0:9009/a2a"),
+            "warning supportedInterfaces[0].url [unspecified-address]",
+        ),
         ("/documentationUrl", json!("https://h.test/{{version}}"), "error documentationUrl [url]"),
         ("/supportedInterfaces", json!([]), "error url [readable]"),
         ("/supportedInterfaces", json!([]), "write its address, such as \"url\""),
