@@ -10,7 +10,7 @@ use axum::{
     Router,
     body::{Body, to_bytes},
     extract::Request,
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::any,
 };
@@ -35,6 +35,9 @@ use super::{
 /// The header with the session id (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
 
+/// The media types of the answers.
+const ANSWERS: &str = "application/json, text/event-stream";
+
 /// The number of a stream that no session has.
 const NO_STREAM: u64 = u64::MAX;
 
@@ -57,11 +60,24 @@ where
     let path = settings.path.clone();
     let gateway =
         Arc::new(McpGateway { authenticator, handler, settings, services: Mutex::default() });
-    let enter = async move |request: Request| match gateway.service(request.headers()) {
-        Ok(service) => explained(service.handle(request).await).await,
+    let enter = async move |mut request: Request| match gateway.service(request.headers()) {
+        Ok(service) => {
+            name_accepted_types(request.headers_mut());
+            explained(service.handle(request).await).await
+        }
         Err(refusal) => refusal.into_response(),
     };
     Router::new().route(&path, any(enter))
+}
+
+/// Names the media types of the answers if a request accepts all, by `*/*` or because it has no such header (RFC 9110, 12.5.1):
+/// rmcp reads no wildcards.
+fn name_accepted_types(headers: &mut HeaderMap) {
+    let is_any = |value: &HeaderValue| value.as_bytes().windows(3).any(|range| range == b"*/*");
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    if accepted.peek().is_none() || accepted.any(is_any) {
+        headers.insert(header::ACCEPT, HeaderValue::from_static(ANSWERS));
+    }
 }
 
 struct McpGateway<G, H, F> {

@@ -12,7 +12,7 @@ use mcp_tools::{
 };
 use reqwest::{
     RequestBuilder, StatusCode,
-    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE},
 };
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
@@ -261,6 +261,18 @@ async fn a_refusal_is_an_error_of_json_rpc() {
         let refused: Value = refused.json().await.unwrap();
         let message = refused["error"]["message"].as_str().unwrap();
         assert!(message.starts_with(reason), "{message}");
+    }
+}
+
+/// People who try a server with curl send `*/*`, and so do clients that name no media types.
+#[tokio::test]
+async fn a_client_that_accepts_everything_is_served() {
+    let evaluator = Evaluator::start().await;
+    let opened = evaluator.open("sum", 1);
+    for accept in ["*/*", "text/html, */*;q=0.8"] {
+        let mut request = initialize(&evaluator).bearer_auth(opened.token.expose());
+        request = request.headers(HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]));
+        assert_eq!(request.send().await.unwrap().status(), StatusCode::OK, "{accept}");
     }
 }
 
