@@ -4,8 +4,11 @@
 //! if the schema declares that the program can use it, so that programs of two versions can run at the same time during an
 //! update.
 
+use std::{pin::pin, time::Duration};
+
 use deadpool_postgres::ClientWrapper;
-use tokio_postgres::error::SqlState;
+use tokio::time::timeout;
+use tokio_postgres::{Transaction, error::SqlState};
 
 use crate::failure::{describe, unavailable};
 use bridge_store::{Result, StoreError};
@@ -30,6 +33,9 @@ const READABLE_BY: u32 = 2;
 /// The key of the advisory lock that is held while the schema is read and changed.
 const LOCK_KEY: i64 = 0x6272_6964_6765;
 
+/// The time after which the log says that the lock is waited for.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// Creates nothing that exists: a user who only uses the tables needs no right to create any.
 const CREATE_SCHEMA: &str = "DO $$ BEGIN
     IF to_regclass('bridge.schema') IS NULL THEN
@@ -48,9 +54,7 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     // It may take long to create an index on a large table, or to wait for another process.
     let begin = "SET LOCAL statement_timeout = '10min'";
     transaction.batch_execute(begin).await.map_err(failed)?;
-    let lock = "SELECT pg_advisory_xact_lock($1)";
-    let locked = transaction.execute(lock, &[&LOCK_KEY]).await;
-    locked.map_err(failed)?;
+    acquire_lock(&transaction, address).await.map_err(failed)?;
     let created = transaction.batch_execute(CREATE_SCHEMA).await;
     created.map_err(failed)?;
     let known = "SELECT number, readable_by FROM bridge.schema";
@@ -79,6 +83,20 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     transaction.commit().await.map_err(failed)?;
     tracing::info!(address, from = found, to = VERSION, "migrated tables");
     Ok(())
+}
+
+/// Acquires the lock, which another process holds for minutes while it changes large tables.
+async fn acquire_lock(
+    transaction: &Transaction<'_>,
+    address: &str,
+) -> Result<(), tokio_postgres::Error> {
+    let locking = "SELECT pg_advisory_xact_lock($1)";
+    let mut locked = pin!(transaction.execute(locking, &[&LOCK_KEY]));
+    if let Ok(done) = timeout(QUIET, &mut locked).await {
+        return done.map(drop);
+    }
+    tracing::warn!(address, "waiting for another process, which migrates the tables");
+    locked.await.map(drop)
 }
 
 /// Returns the error of a migration. A user who may only use the tables of another user cannot change them.

@@ -1,6 +1,11 @@
 //! A database that is locked, stands still, allows few connections or takes nothing more.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
 
 use bridge::{
     caller::Caller,
@@ -10,7 +15,10 @@ use bridge::{
     },
 };
 use bridge_protocol::a2a::{Message, Part, Role};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::block_in_place,
+    time::{Instant, sleep},
+};
 
 use super::server::{Database, Server};
 
@@ -201,6 +209,27 @@ async fn a_user_who_may_not_migrate_the_tables_of_another_is_told_who_may() {
     let url = database.url.replace("user=bridge", "user=only_uses");
     let error = PostgresStore::open(&url.parse().unwrap()).await.unwrap_err().to_string();
     assert!(error.contains("start it once as the user who owns the tables"), "{error}");
+}
+
+/// Otherwise the second of two bridges that are updated seems to hang.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_waits_for_a_migration_says_so() {
+    let database = Server::shared().database().await;
+    let migrating = database.connect().await;
+    // The key of `schema.rs`.
+    let lock = "SELECT pg_advisory_lock(x'627269646765'::bigint)";
+    migrating.batch_execute(lock).await.unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(["store", "check", "--store", &database.url]).stdout(Stdio::null());
+    let mut waiting = command.stderr(Stdio::piped()).spawn().unwrap();
+    let said = block_in_place(|| {
+        let mut line = String::new();
+        BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        line
+    });
+    assert!(said.contains("waiting for another process, which migrates the tables"), "{said}");
+    drop(migrating);
+    assert!(block_in_place(|| waiting.wait()).unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
