@@ -1,60 +1,81 @@
-//! The forms in which a secret may be written: unchanged, in URLs, in JSON, in HTML, in base64 and in hexadecimal
-//! digits.
-
-use std::fmt::Write as _;
+//! The forms in which a secret may be written: unchanged, in base64 and in hexadecimal digits, and each of these with the escapes of
+//! URLs, JSON, Python, shells and HTML.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use serde_json::Value;
-use url::form_urlencoded;
 
 /// The shortest base64 and hexadecimal form that is looked for: a shorter one would be found in unrelated words.
 const SHORTEST: usize = 8;
 
-/// Returns the forms of a secret.
+/// The characters with which escapes begin; a blank may be a plus sign.
+pub(super) const ESCAPES: [char; 4] = ['%', '\\', '&', '+'];
+
+/// Returns the forms of a secret without escapes.
 pub(super) fn of(secret: String) -> Vec<String> {
-    let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    let in_path = in_query.replace('+', "%20");
-    let (once, ascii) = (in_json(&secret), in_ascii_json(&secret));
-    let twice = [in_json(&once), in_json(&ascii)];
     let encoded = base64(secret.as_bytes()).into_iter().chain(hexadecimal(secret.as_bytes()));
-    let encoded = encoded.filter(|form| form.len() >= SHORTEST);
-    let mut forms: Vec<String> = [in_query, in_path, in_html(&secret), once, ascii]
-        .into_iter()
-        .chain(twice)
-        .chain(encoded)
-        .collect();
+    let mut forms: Vec<String> = encoded.filter(|form| form.len() >= SHORTEST).collect();
     forms.push(secret);
     forms.sort_unstable();
     forms.dedup();
     forms
 }
 
-fn in_json(text: &str) -> String {
-    let json = Value::from(text).to_string();
-    json[1..json.len() - 1].to_owned()
+/// Returns a pattern for a form with any of its characters escaped, also several times, as in JSON within JSON. `None` for letters
+/// and digits only, which no program escapes. Programs differ in which other characters they escape, and how.
+pub(super) fn escaped(form: &str) -> Option<String> {
+    let is_escaped = form.contains(|one: char| !one.is_ascii_alphanumeric());
+    is_escaped.then(|| form.chars().map(written).collect())
 }
 
-/// Returns the text in JSON of ASCII characters only, as Python's `json` writes it.
-fn in_ascii_json(text: &str) -> String {
-    let mut ascii = String::new();
-    for one in in_json(text).chars() {
-        match one.is_ascii() {
-            true => ascii.push(one),
-            // Writing to a `String` cannot fail.
-            false => one.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
-                let _ = write!(ascii, "\\u{unit:04x}");
-            }),
-        }
+/// Returns a pattern for the ways of writing a character.
+fn written(one: char) -> String {
+    if one.is_ascii_alphanumeric() {
+        return one.into();
     }
-    ascii
+    let (mut bytes, mut units) = ([0; 4], [0; 2]);
+    let bytes = one.encode_utf8(&mut bytes).as_bytes();
+    let each_byte = |before: &str| -> String {
+        bytes.iter().map(|byte| format!("{before}{}", hex(u32::from(*byte), 2))).collect()
+    };
+    let units = one.encode_utf16(&mut units).iter();
+    let units: String = units.map(|unit| format!(r"\\+u{}", hex(u32::from(*unit), 4))).collect();
+    let code = u32::from(one);
+    let short = hex(code, 1);
+    let mut ways = vec![
+        format!(r"\\*{}", regex::escape(one.encode_utf8(&mut [0; 4]))),
+        each_byte("%(?:25)*"),
+        each_byte(r"\\+x"),
+        units,
+        format!(r"\\+u\{{0*{short}\}}"),
+        format!("&(?:amp;)*#(?:0*{code}|[xX]0*{short});"),
+    ];
+    ways.extend(special(one).map(str::to_owned));
+    format!("(?:{})", ways.join("|"))
 }
 
-fn in_html(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#x27;")
+/// Returns a pattern for the way of writing that only this character has.
+fn special(one: char) -> Option<&'static str> {
+    Some(match one {
+        ' ' => r"\+",
+        '\n' => r"\\+n",
+        '\r' => r"\\+r",
+        '\t' => r"\\+t",
+        '"' => "&(?:amp;)*quot;",
+        // Shells also close a text in quotes, and open it again.
+        '\'' => r"&(?:amp;)*apos;|'\\+''",
+        '&' => "&(?:amp;)+",
+        '<' => "&(?:amp;)*lt;",
+        '>' => "&(?:amp;)*gt;",
+        _ => return None,
+    })
+}
+
+/// Returns a pattern for a number in at least this many hexadecimal digits.
+fn hex(number: u32, digits: usize) -> String {
+    let either = |digit: char| match digit.is_ascii_digit() {
+        true => digit.to_string(),
+        false => format!("[{digit}{}]", digit.to_ascii_uppercase()),
+    };
+    format!("{number:0digits$x}").chars().map(either).collect()
 }
 
 /// Returns the parts of base64 texts, in both alphabets, that contain the secret at any position of the encoded bytes.
@@ -79,6 +100,7 @@ fn hexadecimal(secret: &[u8]) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    use regex::Regex;
 
     use super::*;
 
@@ -97,20 +119,53 @@ mod tests {
         }
     }
 
+    /// Returns whether a text contains one of the secret's forms.
+    fn is_found(secret: &str, text: &str) -> bool {
+        let forms = of(secret.to_owned());
+        let found = |pattern: String| Regex::new(&pattern).unwrap().is_match(text);
+        forms.iter().any(|form| text.contains(form) || escaped(form).is_some_and(found))
+    }
+
     #[test]
-    fn other_ways_of_writing_are_known() {
-        let forms = of("p\u{e4}ss&\"w\u{f6}rd\"".to_owned());
-        for form in [
-            "p%C3%A4ss%26%22w%C3%B6rd%22",
-            "p\u{e4}ss&\\\"w\u{f6}rd\\\"",
-            "p\\u00e4ss&\\\"w\\u00f6rd\\\"",
-            "p\\\\u00e4ss&\\\\\\\"w\\\\u00f6rd\\\\\\\"",
-            "p\u{e4}ss&amp;&quot;w\u{f6}rd&quot;",
-            "70c3a4737326",
-            "70C3A4737326",
+    fn escaped_secrets_are_found_whatever_escapes_them() {
+        let secret = "p\u{e4}ss&\"w\u{f6}rd\" a/b+c='\u{1f600}\n";
+        for (writer, text) in [
+            ("a form", "p%C3%A4ss%26%22w%C3%B6rd%22+a%2Fb%2Bc%3D%27%F0%9F%98%80%0A"),
+            ("quote in Python", "p%C3%A4ss%26%22w%C3%B6rd%22%20a/b%2Bc%3D%27%F0%9F%98%80%0A"),
+            ("JavaScript", "p%C3%A4ss%26%22w%C3%B6rd%22%20a%2Fb%2Bc%3D'%F0%9F%98%80%0A"),
+            (".NET", "p%c3%a4ss%26%22w%c3%b6rd%22+a%2fb%2bc%3d%27%f0%9f%98%80%0a"),
+            (
+                "a query in a query",
+                "p%25C3%25A4ss%2526%2522w%25C3%25B6rd%2522%2520a%252Fb%252Bc%253D%2527%25F0%259F%2598%2580%250A",
+            ),
+            ("json in Python", r#"p\u00e4ss&\"w\u00f6rd\" a/b+c='\ud83d\ude00\n"#),
+            ("JSON in Go", "p\u{e4}ss\\u0026\\\"w\u{f6}rd\\\" a/b+c='\u{1f600}\\n"),
+            (
+                "JSON in .NET",
+                r#"p\u00E4ss\u0026\u0022w\u00F6rd\u0022 a/b\u002Bc=\u0027\uD83D\uDE00\n"#,
+            ),
+            ("JSON in PHP", r#"p\u00e4ss&\"w\u00f6rd\" a\/b+c='\ud83d\ude00\n"#),
+            ("JSON in JSON", r#"p\\u00e4ss&\\\"w\\u00f6rd\\\" a/b+c='\\ud83d\\ude00\\n"#),
+            ("bytes in Python", r#"p\xc3\xa4ss&"w\xc3\xb6rd" a/b+c=\'\xf0\x9f\x98\x80\n"#),
+            ("Rust", r#"p\u{e4}ss&\"w\u{f6}rd\" a/b+c=\'\u{1f600}\n"#),
+            ("a shell", "p\u{e4}ss&\"w\u{f6}rd\" a/b+c='\\''\u{1f600}\n"),
+            ("HTML", "p\u{e4}ss&amp;&quot;w\u{f6}rd&quot; a/b+c=&#x27;\u{1f600}\n"),
+            ("XML", "p&#228;ss&amp;&#34;w&#xF6;rd&#34; a/b+c=&apos;&#128512;\n"),
+            (
+                "HTML in HTML",
+                "p\u{e4}ss&amp;amp;&amp;quot;w\u{f6}rd&amp;quot; a/b+c=&amp;#39;\u{1f600}\n",
+            ),
         ] {
-            assert!(forms.iter().any(|one| one.starts_with(form)), "{form} {forms:?}");
+            assert!(is_found(secret, text), "{writer}: {text}");
         }
+        assert!(!is_found(secret, "p%C3%A4ss%26%22w%C3%B6rd%22"));
+        assert!(is_found("??>>~~", "basic=Pz8%2BPn5%2B&"), "base64 in a query");
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_known() {
         assert_eq!(of("abcd".to_owned()), ["61626364", "abcd"]);
+        assert!(is_found("p\u{e4}ss", "70c3a47373") && is_found("p\u{e4}ss", "70C3A47373"));
+        assert_eq!(escaped("abcd"), None, "letters and digits are not escaped");
     }
 }

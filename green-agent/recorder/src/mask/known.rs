@@ -3,14 +3,18 @@
 use std::{borrow::Cow, collections::BTreeMap, mem};
 
 use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{
-    MASK,
-    places::{is_secret_member, mask_credentials, mask_places},
+    MASK, forms,
+    places::{is_secret_member, mask_credentials, mask_places, replace},
     sessions::Sessions,
     shapes::mask_shapes,
 };
+
+/// The most bytes of the pattern of escaped values, of which a thousand long ones need a part.
+const PATTERN_LIMIT: usize = 1 << 28;
 
 /// The values that are masked wherever they occur.
 #[derive(Default)]
@@ -22,6 +26,8 @@ pub(super) struct Known {
     /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
     /// values, or too many.
     finder: Option<AhoCorasick>,
+    /// Matches the values with escapes in them. `None` if there are no values with characters that are escaped.
+    escaped: Option<Regex>,
     pub(super) sessions: Sessions,
 }
 
@@ -59,10 +65,14 @@ impl Known {
         self.find_again();
     }
 
-    /// Rebuilds the finder.
+    /// Rebuilds what finds the values.
     fn find_again(&mut self) {
         self.finder =
             (!self.secrets.is_empty()).then(|| AhoCorasick::new(&self.secrets).ok()).flatten();
+        let escaped: Vec<String> =
+            self.secrets.iter().filter_map(|secret| forms::escaped(secret)).collect();
+        let pattern = || RegexBuilder::new(&escaped.join("|")).size_limit(PATTERN_LIMIT).build();
+        self.escaped = (!escaped.is_empty()).then(|| pattern().ok()).flatten();
     }
 
     fn stands_in(&self, text: &str) -> bool {
@@ -140,15 +150,19 @@ impl Known {
 
     pub(super) fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = self.sessions.masked(text.into());
-        if !self.stands_in(&text) {
-            return text;
-        }
-        for secret in &self.secrets {
-            if text.contains(secret) {
-                text = Cow::Owned(text.replace(secret, MASK));
+        if self.stands_in(&text) {
+            for secret in &self.secrets {
+                if text.contains(secret) {
+                    text = Cow::Owned(text.replace(secret, MASK));
+                }
             }
         }
-        text
+        match &self.escaped {
+            Some(escaped) if text.contains(forms::ESCAPES) => {
+                replace(text, escaped, |_| Some(MASK.to_owned()))
+            }
+            Some(_) | None => text,
+        }
     }
 }
 

@@ -273,6 +273,11 @@ mod tests {
             ("{'Access-Token': 'k1'}", "{'Access-Token': '[masked]'}"),
             (r#"{"tokens": "many"}"#, r#"{"tokens": "many"}"#),
             (r#"json of it: a b\"c"#, "json of it: [masked]"),
+            (
+                "postgres://me:hunter2@db/x redis://:p%40ss@r 'mongodb://me:hunter2@one:1,two:2'",
+                "postgres://me:[masked]@db/x redis://:[masked]@r 'mongodb://me:[masked]@one:1,two:2'",
+            ),
+            ("https://me@h:80/x@y pg://pg:pg@db/x", "https://me@h:80/x@y pg://pg:pg@db/x"),
         ] {
             assert_eq!(masker().mask_text(text), expected);
         }

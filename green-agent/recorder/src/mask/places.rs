@@ -68,6 +68,10 @@ const SECRET_PARAMETERS: [&str; 8] =
 static PARAMETER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?i)([?&#]([a-z0-9_.-]+)=)[^\s&#"'<>\\]+"#));
 
+/// Matches the user's name and the password of a URL, before its host.
+static USER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(://([^\s/?\#@:"'<>\\]*):)([^\s/?\#@"'<>\\]+)@"#));
+
 /// Matches the secret part of a service URL, which the bridge gives to bots.
 static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[A-Za-z0-9_-]{64,}"));
 
@@ -93,6 +97,14 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
         text
     };
     let text = mask_service_urls(text);
+    let text = if text.contains("://") && text.contains('@') {
+        replace(text, &USER, |found| {
+            // A password that repeats the user's name, as in `postgres:postgres`, is a default and no secret.
+            (found[2] != found[3]).then(|| format!("{}{MASK}@", &found[1]))
+        })
+    } else {
+        text
+    };
     let text = if text.contains(':') {
         replace(text, &MEMBER, |found| {
             let quote = &found[3][..1];
