@@ -126,7 +126,7 @@ impl EnvVars {
             if !needed::by_all(name) {
                 secret::add(&mut resolved.secrets, name, value);
             }
-            secret::add_password(&mut resolved.secrets, value);
+            secret::add_passwords(&mut resolved.secrets, value);
         }
         let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());
         if !resolved.inherits_all {
@@ -146,7 +146,7 @@ impl EnvVars {
             if secret::says_secret(key) && !template.contains("${") {
                 secret::add(&mut resolved.secrets, key, &value);
             }
-            secret::add_password(&mut resolved.secrets, &value);
+            secret::add_passwords(&mut resolved.secrets, &value);
             resolved.values.insert(key.clone(), value);
         }
         match missing.is_empty() {

@@ -2,48 +2,87 @@
 
 use std::collections::BTreeSet;
 
+use url::form_urlencoded;
+
 /// The minimum length of a secret. Shorter values are words such as `1` or `yes`, whose masking would make
 /// output unreadable.
 const SHORTEST_SECRET: usize = 4;
 
-/// What is written where a program demands a key and needs none, as servers of models on one's own machine do, and in settings
-/// such as `AUTH_ENABLED` and `AUTH_TYPE`. To mask these would make answers unreadable.
+/// What is written where a program demands a key and needs none, as servers of models on one's own machine do, in databases for
+/// tests, and in settings such as `AUTH_ENABLED` and `AUTH_TYPE`. To mask these would make answers unreadable.
 const PLACEHOLDERS: &str = "\
-    basic bearer disabled dummy empty enabled fake false local none not-needed not_needed null ollama placeholder sk-dummy \
-    sk-fake sk-none sk-test test true unused";
+    admin basic bearer changeme disabled dummy empty enabled fake false local none not-needed not_needed null ollama placeholder \
+    postgres root sk-dummy sk-fake sk-none sk-test test true unused";
 
-/// Adds the lines of a value if it is a secret. Output is masked line by line, so each line of a longer
-/// secret, such as a key file, counts.
+/// Adds a value if it is a secret, and the secrets in it.
 pub(super) fn add(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
-    if (says_secret(name) && !is_placeholder(value)) || looks_random(value) {
-        let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
-        let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
-        secrets.extend(long_enough.map(str::to_owned));
+    if is_secret(name, value) {
+        add_lines(secrets, value);
     }
-    add_password(secrets, value);
+    for (name, value) in named_values(value) {
+        if is_secret(name, value) {
+            add_lines(secrets, value);
+        }
+    }
+    add_passwords(secrets, value);
 }
 
-/// Adds the password of a URL.
-pub(super) fn add_password(secrets: &mut BTreeSet<String>, value: &str) {
-    let Ok(url) = url::Url::parse(value) else {
-        return;
-    };
-    // A password that repeats the user's name, as in `postgres:postgres`, is a default and no secret.
-    let is_secret = |password: &&str| {
-        password.chars().count() >= SHORTEST_SECRET && *password != url.username()
-    };
-    secrets.extend(url.password().filter(is_secret).map(str::to_owned));
+/// Returns the named values of a connection string, such as `Server=db;Password=hunter2`, of a command line, or of a query.
+fn named_values(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    let separators: &[char] = if value.contains(';') { &[';'] } else { &[' ', '&', '?'] };
+    value.split(separators).filter_map(|piece| piece.split_once('='))
+}
+
+/// Adds a secret, and its lines: output is masked line by line, and a key file has several.
+fn add_lines(secrets: &mut BTreeSet<String>, value: &str) {
+    let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
+    let long_enough = pieces.filter(|piece| is_long_enough(piece));
+    secrets.extend(long_enough.map(str::to_owned));
+}
+
+fn is_long_enough(secret: &str) -> bool {
+    secret.chars().count() >= SHORTEST_SECRET
+}
+
+/// Adds the passwords of URLs as they are written and as programs read them. The URLs of databases may have several hosts.
+pub(super) fn add_passwords(secrets: &mut BTreeSet<String>, value: &str) {
+    for url in value.split("://").skip(1) {
+        let authority = url.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+        // A password that repeats the user's name, as in `postgres:postgres`, is a default and no secret.
+        let Some((_, written)) = user.filter(|(name, password)| name != password) else {
+            continue;
+        };
+        let read = [written.to_owned(), without_percent(written)];
+        secrets.extend(read.into_iter().filter(|password| is_long_enough(password)));
+    }
+}
+
+/// Returns a part of a URL without its percent-encoding.
+fn without_percent(text: &str) -> String {
+    let query = format!("={}", text.replace('+', "%2B").replace('&', "%26"));
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.next().map_or_else(String::new, |(_, read)| read.into_owned())
 }
 
 /// Returns whether a variable's name suggests that its value is secret.
 pub(super) fn says_secret(name: &str) -> bool {
-    const WORDS: &str = "AUTH COOKIE CREDENTIAL CREDENTIALS KEY";
+    const WORDS: &str = "AUTH COOKIE CREDENTIAL CREDENTIALS CREDS KEY PASS PAT";
     // Before these there may be more of the word, as in PGPASSWORD.
-    const ENDINGS: &str = "APIKEY PASSPHRASE PASSWD PASSWORD SECRET TOKEN";
-    let name = name.to_ascii_uppercase();
-    name.split('_').any(|word| {
+    const ENDINGS: &str = "\
+        ACCESSKEY ACCOUNTKEY APIKEY AUTHKEY PASSPHRASE PASSWD PASSWORD PRIVATEKEY PWD SECRET SECRETKEY TOKEN";
+    // The folders of shells; `Pwd` is a password in connection strings.
+    const FOLDERS: [&str; 2] = ["OLDPWD", "PWD"];
+    let upper = name.to_ascii_uppercase();
+    let says_so = |word: &str| {
         WORDS.split(' ').any(|one| one == word) || ENDINGS.split(' ').any(|end| word.ends_with(end))
-    })
+    };
+    let mut words = upper.split(|one: char| !one.is_ascii_alphanumeric());
+    !FOLDERS.contains(&name) && words.any(says_so)
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
+    (says_secret(name) && !is_placeholder(value)) || looks_random(value)
 }
 
 fn is_placeholder(value: &str) -> bool {
@@ -64,13 +103,14 @@ fn looks_random(value: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn secrets_of(name: &str, value: &str) -> Vec<String> {
+        let mut secrets = BTreeSet::new();
+        add(&mut secrets, name, value);
+        Vec::from_iter(secrets)
+    }
+
     #[test]
     fn other_values_are_secrets_only_if_they_look_random() {
-        let secrets_of = |name: &str, value: &str| {
-            let mut secrets = BTreeSet::new();
-            add(&mut secrets, name, value);
-            Vec::from_iter(secrets)
-        };
         for readable in
             ["text", "gemini-2.5-flash", "claude-sonnet-4-5-20250929", "http://127.0.0.1:9009/x"]
         {
@@ -78,15 +118,47 @@ mod tests {
         }
         assert_eq!(secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"), ["sk-proj-4fT7xQ9bZr2LmN8w"]);
         assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
-        for name in ["OPENAI_API_KEY", "PGPASSWORD", "NGROK_AUTHTOKEN", "ssh_passphrase"] {
+        for name in [
+            "OPENAI_API_KEY",
+            "PGPASSWORD",
+            "NGROK_AUTHTOKEN",
+            "ssh_passphrase",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "GITHUB_PAT",
+            "TS_AUTHKEY",
+            "secretKey",
+        ] {
             assert_eq!(secrets_of(name, "text"), ["text"], "{name}");
         }
         for setting in ["true", "False", "Bearer"] {
             assert!(secrets_of("USE_AUTH", setting).is_empty(), "{setting}");
         }
-        assert!(secrets_of("MAX_TOKENS", "text").is_empty());
+        for name in ["MAX_TOKENS", "PWD", "OLDPWD", "PATH", "BYPASS"] {
+            assert!(secrets_of(name, "text").is_empty(), "{name}");
+        }
         for placeholder in ["none", "EMPTY", "not-needed"] {
             assert!(secrets_of("OPENAI_API_KEY", placeholder).is_empty(), "{placeholder}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_a_value_are_secrets() {
+        for (value, expected) in [
+            ("mongodb://me:hunter2@one:27017,two:27017/x", &["hunter2"][..]),
+            ("postgres://me:p%40ss%2fw+rd@db/x", &["p%40ss%2fw+rd", "p@ss/w+rd"]),
+            ("postgres://me:pi|pe^@db/x", &["pi|pe^"]),
+            (
+                "serve --db=redis://:hunter2@db --other='amqp://b:hunter3@mq'",
+                &["hunter2", "hunter3"],
+            ),
+            ("Server=db;User Id=me;Password=hun ter2;Pwd=hunter3", &["hun ter2", "hunter3"]),
+            ("http://h/in?token=hunter2&n=1 --api-key=hunter3", &["hunter2", "hunter3"]),
+            ("host=db user=me password=hunter2", &["hunter2"]),
+            ("AccountName=me;AccountKey=ab/cd+ef==;EndpointSuffix=x", &["ab/cd+ef=="]),
+            ("http://postgres:postgres@db/x http://h/?a=b:c@d https://me@h:80/x", &[]),
+        ] {
+            assert_eq!(secrets_of("DATABASE", value), expected, "{value}");
         }
     }
 
