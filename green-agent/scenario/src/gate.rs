@@ -94,8 +94,8 @@ table! {
         default figure("metric"): String as OwnFigure = "pass_rate",
         /// The most that the figure may drop.
         default max_drop: f64 as NotNegative = 0.0,
-        /// The most that the figure may rise, for figures that are better when they are lower, such as total_tokens; it
-        /// takes the place of max_drop.
+        /// The most that the figure may rise, for figures that are better when they are lower, such as total_tokens. It
+        /// takes the place of max_drop, and must not stand beside it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional max_rise: f64 as NotNegative,
     }

@@ -111,6 +111,11 @@ fn expected_of_rate(figure: &str, comparison: Comparison, number: f64) -> Option
 /// Reads the comparison with an earlier run. No rate drops or rises by more than 1.
 fn regression_gate(node: &Node<'_>) -> Option<RegressionGate> {
     let gate = RegressionGate::read(node)?;
+    if let (Some(_), Some(max_drop)) = (gate.max_rise, node.table()?.get("max_drop")) {
+        let advice = "a figure is better when it is higher, or when it is lower";
+        max_drop.report(Problem::Together { other: "max_rise", advice });
+        return None;
+    }
     let (key, most) = gate.max_rise.map_or(("max_drop", gate.max_drop), |most| ("max_rise", most));
     if gate.figure == PASS_RATE && most >= 1.0 {
         let written = node.table()?.get(key)?;
@@ -181,6 +186,10 @@ mod tests {
             (
                 "gate = { regress = { against = 'a', max_rise = 5 } }",
                 "regress.max_rise: expected a number below 1, since pass_rate is from 0 to 1, found 5",
+            ),
+            (
+                "gate = { regress = { against = 'a', metric = 'cost', max_drop = 1, max_rise = 1 } }",
+                "a.toml:5:65: harness.gate.regress.max_drop: expected it without max_rise, found both",
             ),
             ("gate = { regress = { max_drop = 0.1 } }", "missing; expected the folder of a run"),
             ("gate = { regress = { against = 'a', max_drop = -1 } }", "a number of at least 0"),
