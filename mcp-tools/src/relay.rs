@@ -10,8 +10,9 @@ use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler, ServiceExt as _,
     handler::client::progress::ProgressSubscriber,
     model::{
-        CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
-        PaginatedRequestParams, ProgressToken, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+        Implementation, ListToolsResult, PaginatedRequestParams, ProgressToken, ServerCapabilities,
+        ServerConfig,
     },
     service::RequestContext,
     transport::stdio,
@@ -21,7 +22,7 @@ use tokio::task::JoinError;
 use crate::{
     client::{CallError, Connection},
     secret::Secret,
-    server::{OneToken, ServerSettings, protected},
+    server::{OneToken, ServerSettings, protected, unread},
     trace,
 };
 
@@ -149,5 +150,13 @@ impl ServerHandler for Relay {
             }
         };
         Ok(result.map_err(not_passed)?.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unread(request))
     }
 }

@@ -6,12 +6,13 @@ use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
 
+use super::unread::unread;
 use crate::{episodes::Episode, trace};
 
 /// The MCP server for the holder of an episode's token.
@@ -46,5 +47,13 @@ impl ServerHandler for EpisodeHandler {
         let span = trace::incoming(&request.name, &context);
         let result = self.0.call(&request.name, arguments).instrument(span).await;
         Ok(result.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unread(request))
     }
 }

@@ -14,11 +14,13 @@ mod authenticator;
 mod gateway;
 mod handler;
 mod tools;
+mod unread;
 
 pub use authenticator::{Admission, Authenticator, Unauthorized, without_sign_in};
 pub use gateway::protected;
 pub(crate) use tools::OneToken;
 pub use tools::ToolServer;
+pub(crate) use unread::unread;
 
 use std::time::Duration;
 

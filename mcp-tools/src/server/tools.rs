@@ -7,9 +7,9 @@ use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-        ServerConfig, Tool as Described,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool as Described,
     },
     service::{RequestContext, RunningService, ServerInitializeError},
     transport::stdio,
@@ -17,7 +17,7 @@ use rmcp::{
 
 use tokio::time::sleep;
 
-use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
+use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected, unread::unread};
 use crate::{
     context::AgentContext,
     episodes::{TokenHash, catch_panic, token_hash},
@@ -92,7 +92,9 @@ impl ServerHandler for ToolServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.find(&request.name) else {
-            let message = format!("there is no tool {:?}", request.name);
+            let tools = self.tools.iter().map(|tool| tool.describe().name);
+            let tools = tools.collect::<Vec<_>>().join(", ");
+            let message = format!("there is no tool {:?}; there are {tools}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
@@ -100,6 +102,14 @@ impl ServerHandler for ToolServer {
         let call = catch_panic(tool.call(&self.context, arguments)).instrument(span);
         let result = with_progress(&context, call).await;
         Ok(result.unwrap_or_else(|panic| crashed(&request.name, &panic)).into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unread(request))
     }
 }
 

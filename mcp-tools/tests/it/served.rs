@@ -322,6 +322,38 @@ async fn a_session_is_of_use_to_its_own_episode_only() {
 }
 
 #[tokio::test]
+async fn a_call_with_wrong_parameters_is_told_what_is_wrong() {
+    let evaluator = Evaluator::start().await;
+    let opened = evaluator.open("sum", 1);
+    let token = opened.token.expose();
+    let own = session(&evaluator, token).await;
+    let expected = r#"tools/call: expected params {"name": TOOL, "arguments": {...}}: "#;
+    for (method, params, code, reason) in [
+        ("tools/call", json!({}), -32602, "missing field `name`"),
+        ("tools/call", json!({"name": 7}), -32602, "invalid type: integer `7`, expected a string"),
+        (
+            "tools/call",
+            json!({"name": "submit", "arguments": "{}"}),
+            -32602,
+            r#"invalid type: string "{}", expected a map"#,
+        ),
+        ("tools/run", json!({}), -32601, ""),
+    ] {
+        let asked = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
+        let asked = post(&evaluator, &asked).header(SESSION, &own).bearer_auth(token);
+        let answer = asked.send().await.unwrap().text().await.unwrap();
+        let answer = answer.lines().filter_map(|line| line.strip_prefix("data: {")).next_back();
+        let answer: Value = serde_json::from_str(&format!("{{{}", answer.unwrap())).unwrap();
+        let message = match code {
+            -32601 => r#"there is no method "tools/run""#.to_owned(),
+            _ => format!("{expected}{reason}"),
+        };
+        assert_eq!(answer["error"], json!({"code": code, "message": message}), "{params}");
+    }
+    assert!(evaluator.episodes.outcome(&opened.id).await.is_none());
+}
+
+#[tokio::test]
 async fn a_session_ends_with_its_episode() {
     let evaluator = Evaluator::start().await;
     let opened = evaluator.open("sum", 1);
