@@ -10,12 +10,13 @@ use super::{
     Outcome, Owner, TrialReport,
     broken_answer::broken_answer,
     criterion,
+    explanation::explain,
     failed_calls::failed_calls,
     owner,
     problem::{Problem, ProblemKind},
     refused::refused,
     report::TRIAL_REPORT,
-    server_error::{LastLines, server_error},
+    server_error::LastLines,
     taking_part::{found_nothing, nobody_took_part},
     unanswered::unanswered,
 };
@@ -85,12 +86,7 @@ pub(super) fn judge(
     }
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
     if let (Some(views), true) = (readable, problems.iter().any(failed)) {
-        explain(&mut problems, |known| {
-            server_error(trial.scenario, &views.written, &seen.printed, known).or_else(|| {
-                let failed = failed_calls(trial.scenario, &views.written);
-                failed.map(|failed| format!("the trial {failed}"))
-            })
-        });
+        explain(&mut problems, trial.scenario, &views.written, &seen.printed);
         // The first problem is what tables show of a trial.
         let broken = broken_answer(trial.scenario, &views.written);
         let silent = || unanswered(trial.scenario, &views.written);
@@ -128,15 +124,6 @@ pub(super) fn judge(
         ..TrialReport::default()
     };
     keep(trial, report)
-}
-
-/// Adds what an agent's server said of its failure to the problem that a reader sees first.
-fn explain(problems: &mut [Problem], why: impl FnOnce(&str) -> Option<String>) {
-    if let Some(first) = problems.first_mut()
-        && let Some(why) = why(&first.message)
-    {
-        first.message = format!("{}\n{why}", first.message);
-    }
 }
 
 /// Judges a finished trial by the scenario's present expectations, from the written transcript, whose secrets are

@@ -20,6 +20,7 @@ mod broken_answer;
 mod caller;
 mod criterion;
 mod episode_setup;
+mod explanation;
 mod failed_calls;
 mod figures;
 mod hops;

@@ -73,6 +73,24 @@ pub fn still_running(entries: &[Entry]) -> Option<&str> {
     running.into_values().next()
 }
 
+/// Returns the role of an agent whose last task is in a state that A2A does not have, and the state as the agent wrote it. Everybody
+/// else waits until such a task ends.
+pub fn unknown_state(entries: &[Entry]) -> Option<(&str, String)> {
+    let mut last = BTreeMap::new();
+    for (entry, item) in answers(entries) {
+        let state = match item {
+            StreamResponse::Task(task) => task.status.state,
+            StreamResponse::StatusUpdate(update) => update.status.state,
+            StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => continue,
+        };
+        last.insert(entry.hop.to.as_str(), state);
+    }
+    last.into_iter().find_map(|(role, state)| match state {
+        TaskState::Unknown(name) => Some((role, name.into())),
+        _ => None,
+    })
+}
+
 /// Returns the roles of the agents that sent a task, sorted by name.
 pub fn roles_with_tasks(entries: &[Entry]) -> Vec<&str> {
     let with_task = answers(entries).filter(|(_, item)| task_id(item).is_some());
@@ -202,6 +220,20 @@ mod tests {
             let task = json!({"task": {"id": id, "status": {"state": state}}});
             script.exchange("green -> purple", [rpc("GetTask", json!({})), result(task)]);
             assert_eq!(still_running(&script.entries), expected, "{id} {state}");
+        }
+    }
+
+    #[test]
+    fn a_state_that_nobody_knows_is_named_until_another_follows() {
+        let mut script = Script::default();
+        let task = |state| json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": state}});
+        for (state, expected) in [
+            ("working", None),
+            ("finished", Some(("purple", "finished".to_owned()))),
+            ("completed", None),
+        ] {
+            script.exchange("green -> purple", [rpc("tasks/get", json!({})), result(task(state))]);
+            assert_eq!(unknown_state(&script.entries), expected, "{state}");
         }
     }
 

@@ -125,6 +125,31 @@ fn an_agent_that_breaks_is_shown_with_what_it_printed_after_its_answer() {
     assert!(shown(&ended).contains(printed), "{}", shown(&ended));
 }
 
+/// It ends its task with a word of its own, and waits for the client.
+const FINISHED: &str = r#"import json, sys
+from agent import Agent, server
+class Finished(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": {
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "finished"}}})
+server(sys.argv[1], Finished).serve_forever()
+"#;
+
+#[test]
+fn a_state_that_a2a_does_not_have_is_named_as_the_cause_of_a_hang() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = { idle = '1s', stop = '1s' }\n",
+    );
+    folder.agent(FINISHED);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    let cause = "the task of a is in the state \"finished\", which A2A does not have";
+    assert!(shown(&ended).contains(cause), "{}", shown(&ended));
+}
+
 #[test]
 fn the_report_of_a_program_that_lacks_a_package_says_how_to_install_it() {
     let (declared, old_sdk) =
