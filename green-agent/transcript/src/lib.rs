@@ -25,5 +25,5 @@ pub mod fixture;
 pub use canonical::{Names, SnapshotSettings, canonical};
 pub use entry::{Body, Content, Direction, Entry, Hop, redirected};
 pub use reader::{TranscriptError, read};
-pub use replaced::{check_replaceable, replace_file};
+pub use replaced::{Replacement, check_replaceable, replace_file};
 pub use writer::Transcript;

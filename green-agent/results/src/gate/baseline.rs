@@ -8,7 +8,7 @@ use std::{
 use super::against;
 use crate::record::{RecordError, RunFolder, TrialRecord, lines, read_whole_records};
 use green_agent_scenario::gate::RegressionGate;
-use green_agent_transcript::replace_file;
+use green_agent_transcript::Replacement;
 
 /// The reason why a run could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -36,14 +36,17 @@ pub fn keep(
     name: &str,
     run: &Path,
 ) -> Result<(), BaselineError> {
-    let (path, mut kept) = kept_so_far(gate, scenario)?;
+    let unwritten = |error| RecordError::Write { path: against(gate, scenario), error };
+    // Other runs may keep their scenarios in the same file now.
+    let file = Replacement::begin(&against(gate, scenario)).map_err(unwritten)?;
+    let (_, mut kept) = kept_so_far(gate, scenario)?;
     kept.retain(|record| record.scenario != name);
     let run = RunFolder::read(run)?;
     let counted = run.counted().into_iter();
     let scored = counted.filter(|record| record.scenario == name && record.outcome.is_scored());
     kept.extend(scored.map(slim));
-    let written = lines(&kept).and_then(|lines| replace_file(&path, &lines));
-    written.map_err(|error| RecordError::Write { path, error }.into())
+    let written = lines(&kept).and_then(|lines| file.write(&lines));
+    Ok(written.map_err(unwritten)?)
 }
 
 /// Returns the file that a gate names, and the trials that are kept there.
