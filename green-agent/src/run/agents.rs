@@ -55,7 +55,7 @@ impl TrialAgents {
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
         let (tokens, masker) = set.secrets().unwrap_or_else(|| {
             let masker = Masker::new(secrets.collect());
-            (peers::tokens(scenario, &masker), masker)
+            (peers::tokens(scenario, &resolved, &masker), masker)
         });
         let keyring = peers::keyring(scenario, &environment, &options.working_dir, &masker)?;
         let context = TrialContext {

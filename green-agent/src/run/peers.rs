@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     evaluator::pipeline::Keyring,
-    participant::{Launch, env_vars::EnvVars},
+    participant::{
+        Launch,
+        env_vars::{EnvVars, ResolvedEnv},
+    },
     recorder::Masker,
     scenario::{
         model::{Policy, Scenario, Start},
@@ -26,15 +29,25 @@ use crate::{
 /// The environment variable in which an MCP server gets the token that its users send.
 pub(super) const TOKEN: &str = "MCP_TOKEN";
 
-/// Creates a token for each MCP server whose tools a policy uses, by the server's role. Tokens are masked in
-/// transcripts.
-pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, Secret> {
+/// Returns a token for each MCP server whose tools a policy uses, by the server's role: the one in its own variables, which are in
+/// the scenario's order of agents, or a new one. Tokens are masked in transcripts.
+pub(super) fn tokens(
+    scenario: &Scenario,
+    variables: &[ResolvedEnv],
+    masker: &Masker,
+) -> BTreeMap<String, Secret> {
+    let own = |role: &str| {
+        let of_it = scenario.agents().zip(variables).find(|(agent, _)| agent.role == role);
+        let token = of_it.and_then(|(_, variables)| variables.values.get(TOKEN));
+        token.filter(|token| !token.is_empty()).cloned()
+    };
+    let token = |role: &str| Secret::new(own(role).unwrap_or_else(clock::new_secret));
     let servers = scenario.participants.iter().filter_map(|agent| match &agent.start {
         Start::Policy(policy) => policy.tools.clone(),
         _ => None,
     });
-    let drawn = servers.map(|role| (role, Secret::new(clock::new_secret())));
-    let tokens: BTreeMap<String, Secret> = drawn.collect();
+    let tokens: BTreeMap<String, Secret> =
+        servers.map(|role| (role.clone(), token(&role))).collect();
     tokens.values().for_each(|token| masker.learn(token.expose()));
     tokens
 }
@@ -126,6 +139,34 @@ mod tests {
 
     use super::*;
     use crate::scenario::testing::scenario_of;
+
+    #[test]
+    fn a_policy_gets_the_token_that_its_server_has() {
+        let server = |role: &str, own: &str| {
+            format!(
+                "[[participants]]\nrole = '{role}'\nserver = 'http://h/mcp'\ncmd = 'shop'\n{own}"
+            )
+        };
+        let user = |role: &str, of: &str| {
+            format!("[[participants]]\nrole = '{role}'\npolicy = 'sum-and-shop'\ntools = '{of}'\n")
+        };
+        let scenario = scenario_of(&format!(
+            "[green_agent]\nendpoint = 'http://h'\n{}{}{}{}{}[harness]\nversion = 1\n",
+            user("a", "one"),
+            user("b", "other"),
+            server("one", "env = { MCP_TOKEN = 'its-own' }\n"),
+            server("other", "env = { MCP_TOKEN = '' }\n"),
+            server("unused", "env = { MCP_TOKEN = 'unused' }\n"),
+        ));
+        let none = EnvVars::default();
+        let variables = scenario
+            .agents()
+            .map(|agent| none.resolve(&agent.role, &agent.inherits, &agent.env).unwrap());
+        let tokens = tokens(&scenario, &variables.collect::<Vec<_>>(), &Masker::default());
+        assert_eq!(tokens.keys().collect::<Vec<_>>(), ["one", "other"]);
+        assert_eq!(tokens["one"].expose(), "its-own");
+        assert!(tokens["other"].expose().len() > 20);
+    }
 
     #[test]
     fn a_message_for_a_bot_goes_to_the_bot_although_it_tells_of_a_server() {
