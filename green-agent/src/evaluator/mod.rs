@@ -80,6 +80,10 @@ pub struct Evaluation<'a> {
 const METRICS: &str = "metrics";
 const SEED: &str = "seed";
 
+/// The advice for an agent that requires credentials.
+const CREDENTIAL: &str = "[[config.credential]] says which secret it is sent: with header in any case, with scheme only if its card \
+                          requires that scheme";
+
 /// The reason why there is no assessment.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -91,13 +95,12 @@ pub enum EvaluationError {
     #[error("{role}: {error}")]
     Participant { role: String, error: ClientError },
     /// A participant requires credentials, and has refused before it was told its task.
-    #[error("{role}: {error}; [[config.credential]] says which secret it is sent")]
+    #[error("{role}: {error}; {CREDENTIAL}")]
     NotLetIn { role: String, error: ClientError },
     /// A participant refused the message with its task for want of credentials, which counts as its answer.
     #[error(
         "{role}: {error}. It was let in before it was told its task, or its card requires no credentials; \
-         [[config.credential]] says which secret it is sent. If the agent is your own, trusted = true leaves such a trial \
-         without a score"
+         {CREDENTIAL}. If the agent is your own, trusted = true leaves such a trial without a score"
     )]
     Refused { role: String, error: ClientError },
     /// A participant that calls the green agent did not ask it for an evaluation.
