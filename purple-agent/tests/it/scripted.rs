@@ -106,7 +106,7 @@ async fn a_placeholder_without_a_value_ends_the_work() {
         ),
         (
             json!({"query": ["${last/nothing/0}"]}),
-            "policy scripted cannot go on: step 2 of the script: arguments.query[0]: expected a value at ${last/nothing/0}, found nothing",
+            "policy scripted cannot go on: step 2 of the script: arguments.query[0]: expected a value at ${last/nothing/0}, found nothing in {\"",
         ),
         (
             json!({"query": "${last"}),
@@ -117,7 +117,8 @@ async fn a_placeholder_without_a_value_ends_the_work() {
         plan.limits.time = std::time::Duration::from_millis(300);
         let script = json!({"steps": [{"tool": "connect_to_mcp_server"}, {"tool": "search", "arguments": arguments}]});
         let report = evaluated(&Green::start(plan).await, &agent("scripted", &script)).await;
-        assert_eq!(report.outcome.unwrap().ended.to_string(), expected);
+        let ended = report.outcome.unwrap().ended.to_string();
+        assert!(ended.starts_with(expected), "{ended}");
     }
 }
 

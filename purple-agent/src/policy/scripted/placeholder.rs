@@ -12,6 +12,9 @@ use crate::policy::{CompletedCall, Observation};
 
 const EXPECTED: &str = "${N/pointer}, ${last/pointer} or ${messages/pointer}";
 
+/// The longest excerpt of a document without the value, in characters: it often says why a call failed.
+const EXCERPT: usize = 300;
+
 /// The values that placeholders can refer to.
 pub(super) struct Values<'a>(&'a Observation<'a>);
 
@@ -72,7 +75,10 @@ impl<'a> Values<'a> {
             None => (name, ""),
         };
         let document = self.document(from)?;
-        let nothing = || FieldError::new(format!("a value at ${{{name}}}"), "nothing");
+        let nothing = || {
+            let excerpt: String = document.to_string().chars().take(EXCERPT).collect();
+            FieldError::new(format!("a value at ${{{name}}}"), format!("nothing in {excerpt}"))
+        };
         document.pointer(pointer).cloned().ok_or_else(nothing)
     }
 
