@@ -104,8 +104,18 @@ fn figures(table: &Table) -> Value {
     let drawn =
         (table.spread() && drawn.lower.is_some()).then(|| json!([drawn.lower, drawn.upper]));
     let of_one_run: Vec<_> = table.metric.iter().map(|values| vec![values.clone()]).collect();
-    let noise = compare::noise(&of_one_run, table.trials);
-    let noise = noise.map(|it| json!([it.standard_error, it.by_chance, it.detectable]));
+    let of_two_runs: Vec<_> = table
+        .metric
+        .iter()
+        .map(|values| {
+            let (a, b) = values.split_at(values.len() / 2);
+            vec![a.to_vec(), b.to_vec()]
+        })
+        .collect();
+    let noise = |runs: &[Vec<Vec<f64>>]| {
+        let noise = compare::noise(runs, table.trials);
+        noise.map(|it| json!([it.standard_error, it.by_chance, it.detectable]))
+    };
     let (p, df) = table.quantile;
     json!({
         "mean": bounds(&mean::estimate(&table.metric)),
@@ -114,7 +124,8 @@ fn figures(table: &Table) -> Value {
             .iter()
             .map(|at| json!([at.any, at.all]))
             .collect::<Vec<_>>(),
-        "noise": noise,
+        "noise": noise(&of_one_run),
+        "noise_of_two": noise(&of_two_runs),
         "sign": compare::sign_test(table.flips.0, table.flips.1),
         "bootstrap": drawn,
         "quantile": distribution::t_quantile(p, df),
@@ -168,7 +179,7 @@ async fn a_thousand_random_tables_agree_with_scipy() {
         let scale = table.metric.iter().flatten().fold(1e-3, |most: f64, one| most.max(*one));
         for (name, ours) in figures(table).as_object().unwrap() {
             let scale = match name.as_str() {
-                "mean" | "noise" | "bootstrap" => scale,
+                "mean" | "noise" | "noise_of_two" | "bootstrap" => scale,
                 "rate" | "passes" => 1e-3,
                 _ => 1e-12,
             };

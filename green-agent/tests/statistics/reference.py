@@ -67,14 +67,30 @@ def passes(samples):
 
 
 def noise(samples, trials):
-    repeated = [sample for sample in samples if len(sample) > 1]
-    if not repeated:
+    """`samples` has the values of each run for each sample. SciPy pools their variances as for a t-test of two groups."""
+    variances, df = [], 0
+    for runs in samples:
+        repeated = [run for run in runs if len(run) > 1]
+        if not repeated:
+            continue
+        if len(repeated) == 2:
+            a, b = repeated
+            # The pooled standard error is the difference of the means over t.
+            shifted = b + (a.mean() - b.mean()) + 1
+            error = -1 / stats.ttest_ind(a, shifted).statistic if np.ptp(a) + np.ptp(b) else 0.0
+            variances.append(error**2 / (1 / len(a) + 1 / len(b)))
+        else:
+            variances.append(np.var(repeated[0], ddof=1))
+        df += sum(len(run) - 1 for run in repeated)
+    if not variances:
         return None
-    variances = [np.var(sample, ddof=1) for sample in repeated]
-    error = np.sqrt(2 * np.sum(variances) / trials) / len(repeated)
-    df = sum(len(sample) - 1 for sample in repeated)
+    error = np.sqrt(2 * np.sum(variances) / trials) / len(variances)
     by_chance = stats.t.ppf(0.975, df) * error
     return [error, by_chance, by_chance + stats.t.ppf(0.8, df) * error]
+
+
+def halves(sample):
+    return sample[: len(sample) // 2], sample[len(sample) // 2 :]
 
 
 def splitmix(state):
@@ -121,7 +137,8 @@ def figures(table):
         "mean": mean(metric),
         "rate": rate(passed),
         "passes": passes(passed),
-        "noise": noise(metric, table["trials"]),
+        "noise": noise([[sample] for sample in metric], table["trials"]),
+        "noise_of_two": noise([halves(sample) for sample in metric], table["trials"]),
         "sign": stats.binomtest(up, up + down).pvalue if up + down else 1.0,
         "bootstrap": bootstrap(metric, table["draws"], table["seed"]) if table["spread"] else None,
         "quantile": stats.t.ppf(*table["quantile"]),
