@@ -1,5 +1,5 @@
-//! The forms in which a secret may be written: unchanged, in base64 and in hexadecimal digits, and each of these with the escapes of
-//! URLs, JSON, Python, shells and HTML.
+//! The forms in which a secret may be written: in base64, in hexadecimal digits, and as it is, with or without the escapes of URLs,
+//! JSON, Python, shells and HTML.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 
@@ -10,20 +10,20 @@ const SHORTEST: usize = 8;
 pub(super) const ESCAPES: [char; 4] = ['%', '\\', '&', '+'];
 
 /// Returns the forms of a secret without escapes.
-pub(super) fn of(secret: String) -> Vec<String> {
+pub(super) fn of(secret: &str) -> Vec<String> {
     let encoded = base64(secret.as_bytes()).into_iter().chain(hexadecimal(secret.as_bytes()));
     let mut forms: Vec<String> = encoded.filter(|form| form.len() >= SHORTEST).collect();
-    forms.push(secret);
+    forms.push(secret.to_owned());
     forms.sort_unstable();
     forms.dedup();
     forms
 }
 
-/// Returns a pattern for a form with any of its characters escaped, also several times, as in JSON within JSON. `None` for letters
+/// Returns a pattern for a secret with any of its characters escaped, also several times, as in JSON within JSON. `None` for letters
 /// and digits only, which no program escapes. Programs differ in which other characters they escape, and how.
-pub(super) fn escaped(form: &str) -> Option<String> {
-    let is_escaped = form.contains(|one: char| !one.is_ascii_alphanumeric());
-    is_escaped.then(|| form.chars().map(written).collect())
+pub(super) fn escaped(secret: &str) -> Option<String> {
+    let is_escaped = secret.contains(|one: char| !one.is_ascii_alphanumeric());
+    is_escaped.then(|| secret.chars().map(written).collect())
 }
 
 /// Returns a pattern for the ways of writing a character.
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_secret_is_found_in_base64_wherever_it_stands() {
         let secret = "s\u{fb}sam\u{ff}e>>key??42";
-        let forms = of(secret.to_owned());
+        let forms = of(secret);
         for before in 0..7 {
             for after in 0..7 {
                 let text = format!("{}{secret}{}", "a".repeat(before), "z".repeat(after));
@@ -121,9 +121,9 @@ mod tests {
 
     /// Returns whether a text contains one of the secret's forms.
     fn is_found(secret: &str, text: &str) -> bool {
-        let forms = of(secret.to_owned());
+        let forms = of(secret);
         let found = |pattern: String| Regex::new(&pattern).unwrap().is_match(text);
-        forms.iter().any(|form| text.contains(form) || escaped(form).is_some_and(found))
+        forms.iter().any(|form| text.contains(form)) || escaped(secret).is_some_and(found)
     }
 
     #[test]
@@ -159,12 +159,11 @@ mod tests {
             assert!(is_found(secret, text), "{writer}: {text}");
         }
         assert!(!is_found(secret, "p%C3%A4ss%26%22w%C3%B6rd%22"));
-        assert!(is_found("??>>~~", "basic=Pz8%2BPn5%2B&"), "base64 in a query");
     }
 
     #[test]
     fn hexadecimal_digits_are_known() {
-        assert_eq!(of("abcd".to_owned()), ["61626364", "abcd"]);
+        assert_eq!(of("abcd"), ["61626364", "abcd"]);
         assert!(is_found("p\u{e4}ss", "70c3a47373") && is_found("p\u{e4}ss", "70C3A47373"));
         assert_eq!(escaped("abcd"), None, "letters and digits are not escaped");
     }

@@ -1,6 +1,6 @@
 //! Finds the known secret values in texts and JSON, and replaces them.
 
-use std::{borrow::Cow, collections::BTreeMap, mem};
+use std::{borrow::Cow, collections::BTreeMap, mem, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::{Regex, RegexBuilder};
@@ -19,15 +19,16 @@ const PATTERN_LIMIT: usize = 1 << 28;
 /// The values that are masked wherever they occur.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The values, longest first, so that a secret that contains another one is masked as a whole.
     secrets: Vec<String>,
     /// The values that were learned in the previous trial, and in this one.
     learnt: [Vec<String>; 2],
-    /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
-    /// values, or too many.
+    /// The forms of the values, longest first, so that a secret that contains another one is masked as a whole.
+    forms: Vec<String>,
+    /// Finds in one pass whether a text contains any of the forms; most texts do not. `None` if there are none, or too many.
     finder: Option<AhoCorasick>,
-    /// Matches the values with escapes in them. `None` if there are no values with characters that are escaped.
-    escaped: Option<Regex>,
+    /// Matches the values with escapes in them. It is made for the first text with an escape, because it takes milliseconds for a
+    /// key file. `None` if no value has characters that are escaped.
+    escaped: OnceLock<Option<Regex>>,
     pub(super) sessions: Sessions,
 }
 
@@ -39,8 +40,7 @@ impl Known {
 
     pub(super) fn add(&mut self, secrets: &[String]) {
         self.secrets.extend_from_slice(secrets);
-        self.secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        self.secrets.dedup();
+        sort(&mut self.secrets);
         self.find_again();
     }
 
@@ -67,18 +67,27 @@ impl Known {
 
     /// Rebuilds what finds the values.
     fn find_again(&mut self) {
+        self.forms = self.secrets.iter().flat_map(|secret| forms::of(secret)).collect();
+        sort(&mut self.forms);
         self.finder =
-            (!self.secrets.is_empty()).then(|| AhoCorasick::new(&self.secrets).ok()).flatten();
-        let escaped: Vec<String> =
-            self.secrets.iter().filter_map(|secret| forms::escaped(secret)).collect();
-        let pattern = || RegexBuilder::new(&escaped.join("|")).size_limit(PATTERN_LIMIT).build();
-        self.escaped = (!escaped.is_empty()).then(|| pattern().ok()).flatten();
+            (!self.forms.is_empty()).then(|| AhoCorasick::new(&self.forms).ok()).flatten();
+        self.escaped = OnceLock::new();
+    }
+
+    fn escaped(&self) -> Option<&Regex> {
+        let make = || {
+            let patterns = self.secrets.iter().filter_map(|secret| forms::escaped(secret));
+            let pattern = patterns.collect::<Vec<_>>().join("|");
+            let made = || RegexBuilder::new(&pattern).size_limit(PATTERN_LIMIT).build().ok();
+            (!pattern.is_empty()).then(made).flatten()
+        };
+        self.escaped.get_or_init(make).as_ref()
     }
 
     fn stands_in(&self, text: &str) -> bool {
         match &self.finder {
             Some(finder) => finder.is_match(text),
-            None => self.secrets.iter().any(|secret| text.contains(secret)),
+            None => self.forms.iter().any(|form| text.contains(form)),
         }
     }
 
@@ -88,7 +97,7 @@ impl Known {
         match value {
             Value::Null | Value::Bool(_) => None,
             Value::Number(number) => {
-                let is_known = !self.secrets.is_empty() && self.stands_in(&number.to_string());
+                let is_known = !self.forms.is_empty() && self.stands_in(&number.to_string());
                 is_known.then(|| Value::from(MASK))
             }
             Value::String(text) => changed(self.masked(text)).map(Value::String),
@@ -151,19 +160,26 @@ impl Known {
     pub(super) fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = self.sessions.masked(text.into());
         if self.stands_in(&text) {
-            for secret in &self.secrets {
-                if text.contains(secret) {
-                    text = Cow::Owned(text.replace(secret, MASK));
+            for form in &self.forms {
+                if text.contains(form) {
+                    text = Cow::Owned(text.replace(form, MASK));
                 }
             }
         }
-        match &self.escaped {
-            Some(escaped) if text.contains(forms::ESCAPES) => {
-                replace(text, escaped, |_| Some(MASK.to_owned()))
-            }
-            Some(_) | None => text,
+        if !text.contains(forms::ESCAPES) {
+            return text;
+        }
+        match self.escaped() {
+            Some(escaped) => replace(text, escaped, |_| Some(MASK.to_owned())),
+            None => text,
         }
     }
+}
+
+/// Sorts texts, the longest first, and removes those that are there twice.
+fn sort(texts: &mut Vec<String>) {
+    texts.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    texts.dedup();
 }
 
 pub(super) fn changed(text: Cow<'_, str>) -> Option<String> {

@@ -70,14 +70,14 @@ impl Masker {
     /// Values of fewer than four bytes are ignored.
     pub fn new(secrets: Vec<String>) -> Self {
         let masker = Self::default();
-        masker.known_mut().add(&all_forms(secrets));
+        masker.known_mut().add(&long_enough(secrets));
         masker
     }
 
     /// Adds a value, such as a token that was created during the run. Call this before the value is sent:
     /// earlier recordings are not changed.
     pub fn learn(&self, secret: &str) {
-        self.known_mut().learn(all_forms([secret.to_owned()]));
+        self.known_mut().learn(long_enough(vec![secret.to_owned()]));
     }
 
     /// Adds the id of an MCP session that a server hands out in these headers.
@@ -177,10 +177,10 @@ impl Masker {
     }
 }
 
-/// Returns all forms of these secrets that are long enough.
-fn all_forms(secrets: impl IntoIterator<Item = String>) -> Vec<String> {
-    let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
-    long.flat_map(forms::of).collect()
+/// Returns these secrets without those that are too short.
+fn long_enough(mut secrets: Vec<String>) -> Vec<String> {
+    secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+    secrets
 }
 
 #[cfg(test)]
