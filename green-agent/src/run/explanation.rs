@@ -1,8 +1,8 @@
-//! Adds to the first problem of a trial what the transcript shows of its cause.
+//! Adds to the problems of a trial what the transcript shows of their cause.
 
 use super::{
     failed_calls::failed_calls,
-    problem::Problem,
+    problem::{Problem, ProblemKind},
     server_error::{LastLines, server_error},
 };
 use crate::{
@@ -10,8 +10,7 @@ use crate::{
     transcript::{Entry, task},
 };
 
-/// Adds the likely cause of an agent's failure to the problem that a reader sees first: a state of its task that A2A does not have,
-/// what its server said of its failure, or calls that failed.
+/// Adds the likely cause of an agent's failure to the problem that a reader sees first: what its server said, or calls that failed.
 pub(super) fn explain(
     problems: &mut [Problem],
     scenario: &Scenario,
@@ -20,18 +19,19 @@ pub(super) fn explain(
 ) {
     let Some(first) = problems.first_mut() else { return };
     let failed = || Some(format!("the trial {}", failed_calls(scenario, entries)?));
-    let why = unknown_state(entries)
-        .or_else(|| server_error(scenario, entries, printed, &first.message))
-        .or_else(failed);
+    let why = server_error(scenario, entries, printed, &first.message).or_else(failed);
     if let Some(why) = why {
         first.message = format!("{}\n{why}", first.message);
     }
 }
 
-fn unknown_state(entries: &[Entry]) -> Option<String> {
-    let (role, state) = task::unknown_state(entries)?;
-    Some(format!(
-        "the task of {role} is in the state {state:?}, which A2A does not have: at its end, expected \"completed\" or \"failed\" in \
-         A2A 0.3, TASK_STATE_COMPLETED or TASK_STATE_FAILED in 1.0"
-    ))
+/// Adds to a hang that the others waited for the end of a task in a state that A2A does not have.
+pub(super) fn explain_hang(problems: &mut [Problem], entries: &[Entry]) {
+    let hang = problems.iter_mut().find(|one| one.kind == ProblemKind::Hung);
+    if let (Some(hang), Some((role, state))) = (hang, task::unknown_state(entries)) {
+        hang.message += &format!(
+            "\nthe task of {role} is in the state {state:?}, which A2A does not have: at its end, expected \"completed\" or \"failed\" \
+             in A2A 0.3, TASK_STATE_COMPLETED or TASK_STATE_FAILED in 1.0"
+        );
+    }
 }

@@ -10,7 +10,7 @@ use super::{
     Outcome, Owner, TrialReport,
     broken_answer::broken_answer,
     criterion,
-    explanation::explain,
+    explanation::{explain, explain_hang},
     failed_calls::failed_calls,
     owner,
     problem::{Problem, ProblemKind},
@@ -83,6 +83,9 @@ pub(super) fn judge(
         Some(Ok(views)) => problems.extend(compare(trial, views, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
+    }
+    if let Some(views) = readable {
+        explain_hang(&mut problems, &views.written);
     }
     let failed = |one: &Problem| matches!(one.outcome(), Outcome::Failed | Outcome::AgentError);
     if let (Some(views), true) = (readable, problems.iter().any(failed)) {

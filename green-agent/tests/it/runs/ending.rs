@@ -138,16 +138,24 @@ server(sys.argv[1], Finished).serve_forever()
 
 #[test]
 fn a_state_that_a2a_does_not_have_is_named_as_the_cause_of_a_hang() {
-    let folder = Folder::new(
-        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
-         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n\
-         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = { idle = '1s', stop = '1s' }\n",
-    );
-    folder.agent(FINISHED);
-    let ended = folder.run(&["run", "a.toml"]);
-    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
-    let cause = "the task of a is in the state \"finished\", which A2A does not have";
-    assert!(shown(&ended).contains(cause), "{}", shown(&ended));
+    let program = "endpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n";
+    let conversation =
+        "[config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'p'\ntext = 'Hello'\n";
+    let participant = "[[participants]]\nrole = 'p'\n";
+    for (agents, role, code) in [
+        (format!("[green_agent]\n{participant}{program}{conversation}"), "p", 1),
+        (format!("[green_agent]\n{program}{participant}builtin = 'echo'\n"), "green", 4),
+    ] {
+        let folder = Folder::new(&format!(
+            "{agents}[harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntimeout = {{ idle = '1s', stop = '1s' }}\n"
+        ));
+        folder.agent(FINISHED);
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(code), "{}", shown(&ended));
+        let cause =
+            format!("the task of {role} is in the state \"finished\", which A2A does not have");
+        assert!(shown(&ended).contains(&cause), "{}", shown(&ended));
+    }
 }
 
 #[test]
