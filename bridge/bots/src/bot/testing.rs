@@ -137,7 +137,8 @@ impl Chat {
     /// # Errors
     /// Returns an error if the task has ended.
     pub async fn cancel(&self) -> Result<Arc<Task>, BotError> {
-        Ok(self.turns.cancel(&self.agent, &self.caller, self.last()?).await?.task)
+        self.turns.cancel(&self.agent, &self.caller, self.last()?).await?;
+        self.task().await
     }
 
     /// Returns the last task, as callers are shown it.

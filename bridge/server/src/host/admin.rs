@@ -166,7 +166,7 @@ async fn delete(State(service): State<Service>, Path(task): Path<String>) -> Res
         && head.is_open()
     {
         match turns.cancel(&head.agent, &owner, &task).await {
-            Ok(_) | Err(TurnError::Ended { .. }) => {}
+            Ok(()) | Err(TurnError::Ended { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }

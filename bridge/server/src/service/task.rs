@@ -61,7 +61,7 @@ impl Service {
         let (turns, agent) = (self.turns.clone(), context.agent.clone());
         let (caller, id) = (context.caller.clone(), head.task.clone());
         let canceling = async move { turns.cancel(&agent, &caller, &id).await };
-        match run_to_completion(canceling).await.map(drop) {
+        match run_to_completion(canceling).await {
             Ok(()) => self.task(context, &head.task, None).await,
             Err(TurnError::Ended { task }) => {
                 let message = format!("task {task} has ended already");

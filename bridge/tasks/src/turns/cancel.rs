@@ -5,19 +5,22 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use bridge_protocol::a2a::{Task, TaskState};
-use tokio::time::{Duration, timeout};
+use bridge_protocol::a2a::TaskState;
+use tokio::time::{Duration, sleep, timeout};
 
 use super::{TurnError, Turns, open_artifacts, queue::possible_keys};
 use crate::{
     agent::Agent,
     caller::Caller,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Snapshot, Turn, TurnState},
+    store::{Event, Head, Turn, TurnState},
 };
 
-/// The time limit for an agent's cleanup after a cancelation.
+/// The time in which an agent must be notified of a cancelation and have cleaned up.
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
+
+/// The pause after which a canceled task that could not be read is read again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 impl Turns {
     /// Cancels a task. It does not wait for a running turn, and later changes of its agent are dropped. The agent is notified
@@ -25,12 +28,7 @@ impl Turns {
     ///
     /// # Errors
     /// Returns [`TurnError::Ended`] if the task is in a terminal state.
-    pub async fn cancel(
-        &self,
-        agent: &str,
-        caller: &Caller,
-        task: &str,
-    ) -> Result<Snapshot, TurnError> {
+    pub async fn cancel(&self, agent: &str, caller: &Caller, task: &str) -> Result<(), TurnError> {
         let head = self.0.store.head(caller, task).await?;
         if *head.agent != *agent {
             return Err(TurnError::NotFound { task: task.into() });
@@ -48,13 +46,40 @@ impl Turns {
             EmitError::Store(error) => error.into(),
         })?;
         possible_keys(&head).iter().for_each(|key| self.0.queues.cancel(key, task));
-        let snapshot = self.0.store.task(caller, task).await?;
         if agent_is_aware.into_inner()
             && let Some(agent) = self.agent(agent)
         {
-            notify_agent(agent, snapshot.task.clone(), caller.clone());
+            self.notify_agent(agent, caller.clone(), Arc::clone(&head.task)).await;
         }
-        Ok(snapshot)
+        Ok(())
+    }
+
+    /// Notifies the agent of a canceled task in a separate task, as soon as the task can be read.
+    pub(super) async fn notify_agent(&self, agent: Arc<Agent>, caller: Caller, task: Arc<str>) {
+        let store = Arc::clone(&self.0.store);
+        // The task is read here if possible, because it may be deleted afterwards.
+        let mut read = store.task(&caller, &task).await;
+        tokio::spawn(async move {
+            let notifying = async {
+                let canceled = loop {
+                    match read {
+                        Ok(snapshot) => break snapshot.task,
+                        Err(error) => {
+                            tracing::debug!(task = &*task, %error, "an agent is notified later");
+                        }
+                    }
+                    sleep(AGAIN).await;
+                    read = store.task(&caller, &task).await;
+                };
+                agent.executor.canceled(canceled, caller.clone()).await;
+            };
+            if timeout(CLEANUP_TIME, notifying).await.is_err() {
+                tracing::warn!(
+                    task = &*task,
+                    "the agent did not clean up in time after a canceled task"
+                );
+            }
+        });
     }
 }
 
@@ -71,14 +96,4 @@ fn agent_knows(head: &Head) -> bool {
     let waiting = |turn: &Turn| turn.state == TurnState::Queued;
     let waiting = head.turns.iter().filter(|turn| waiting(turn)).count() as u64;
     head.state != TaskState::Submitted || head.last_turn == 0 || waiting < head.last_turn
-}
-
-/// Notifies the agent in a separate task.
-pub(super) fn notify_agent(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
-    tokio::spawn(async move {
-        let id = task.id.clone();
-        if timeout(CLEANUP_TIME, agent.executor.canceled(task, caller)).await.is_err() {
-            tracing::warn!(task = id, "the agent takes too long to clean up after a canceled task");
-        }
-    });
 }

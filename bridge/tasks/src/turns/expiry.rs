@@ -11,7 +11,7 @@ use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use super::{TurnError, Turns, TurnsInner, cancel::notify_agent};
+use super::{TurnError, Turns, TurnsInner};
 use crate::{
     agent::Agent,
     clock,
@@ -107,8 +107,7 @@ impl Turns {
         limit: Duration,
     ) -> Result<bool, EmitError> {
         let Head { owner, task, .. } = seen;
-        let store = &self.0.store;
-        let handle = TaskHandle::new(store.clone(), Arc::new(seen.clone()));
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(seen.clone()));
         let text = format!("Nobody answered within {limit:?}.");
         let update = Update::said(TaskState::Canceled, format!("{task}.expired"), text);
         let events = handle.events(vec![update]);
@@ -118,10 +117,7 @@ impl Turns {
             Ok(None) | Err(EmitError::Ended { .. }) => return Ok(false),
             Err(error @ EmitError::Store(_)) => return Err(error),
         }
-        match store.task(owner, task).await {
-            Ok(snapshot) => notify_agent(Arc::clone(agent), snapshot.task, owner.clone()),
-            Err(error) => tracing::warn!(task = &**task, %error, "an expired task cannot be read"),
-        }
+        self.notify_agent(Arc::clone(agent), owner.clone(), Arc::clone(task)).await;
         Ok(true)
     }
 
@@ -268,6 +264,21 @@ mod tests {
         for (now, expired) in [(-121, 0), (-120, 1), (63, 1)] {
             let now = Timestamp::from_millisecond(minute(now)).unwrap();
             assert_eq!(turns.expire(now).await.unwrap(), expired, "{now}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_that_could_not_be_canceled_is_looked_at_again() {
+        let (asking, hour) = (Arc::new(Asking::default()), Duration::from_secs(3600));
+        let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+        let turns = Turns::new(store.clone(), [agent(asking, Some(hour))]);
+        for text in ["hello", "again"] {
+            say(&turns, text).await;
+        }
+        let later = clock::now() + 2 * hour;
+        store.unavailable.store(1, Ordering::SeqCst);
+        for expired in [1, 1, 0] {
+            assert_eq!(turns.expire(later).await.unwrap(), expired);
         }
     }
 }

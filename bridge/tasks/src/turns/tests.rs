@@ -2,6 +2,7 @@
 
 mod awaited;
 mod bounds;
+mod canceled;
 mod conversation;
 mod leased;
 mod named;
