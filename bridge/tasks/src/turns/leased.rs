@@ -70,7 +70,10 @@ impl ConversationSlot {
                 self.is_leased = true;
                 None
             }
-            Lease::Held(heads) => Some(heads.len()),
+            Lease::Held(heads) => {
+                self.is_leased = true;
+                Some(heads.len())
+            }
             Lease::Elsewhere(count) => Some(count),
         })
     }
@@ -81,7 +84,7 @@ impl ConversationSlot {
         leases: &Arc<dyn Leases>,
     ) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let turns = self.turns.clone();
-        let mut failures = 0;
+        let (mut failures, mut is_stuck) = (0, false);
         loop {
             match turns.0.queues.next_waiting(&self.key) {
                 NextTurn::Nothing => {}
@@ -112,15 +115,11 @@ impl ConversationSlot {
                 self.is_released = true;
                 return None;
             }
-            if self.hold().await? == 0 {
-                // The remaining turns cannot be continued here, such as a turn of an agent that is not hosted any more.
-                match turns.0.queues.next_waiting(&self.key) {
-                    NextTurn::Nothing => {}
-                    next => return self.taken(next),
-                }
-                let _ = leases.release(conversation(&self.key)).await;
+            if is_stuck {
                 break;
             }
+            // Turns may remain that cannot be continued here, such as a turn of an agent that is not hosted any more.
+            is_stuck = self.hold().await? == 0;
         }
         self.abandon();
         None

@@ -84,9 +84,14 @@ impl Turns {
         };
         let mut slot = ConversationSlot::new(self, Arc::clone(&key));
         if let Some(waiting) = Box::pin(slot.hold_alone()).await? {
+            let checked = Box::pin(self.check_queue(agent, incoming, waiting)).await;
+            let is_leased = slot.is_leased;
             slot.abandon();
-            Box::pin(self.check_queue(agent, incoming, waiting)).await?;
-            return Ok(Placement::Shared(key));
+            if is_leased && checked.is_err() {
+                // Otherwise no process would work on the turns of which this one has the lease.
+                self.take_up_later(&key);
+            }
+            return checked.map(|()| Placement::Shared(key));
         }
         let bytes = memory_budget::bytes_with_message(target.size, &incoming.message);
         let available = || self.0.memory_budget.try_reserve(&incoming.caller, bytes);

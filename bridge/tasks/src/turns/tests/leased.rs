@@ -10,8 +10,9 @@ use crate::store::{self, Conversation, Lease, Leases, TurnState};
 struct TestLeases {
     store: Arc<FailingStore>,
     are_elsewhere: AtomicBool,
-    /// The number of next releases whose result does not arrive.
+    /// The number of next releases whose result does not arrive, and of those before them whose result does.
     unknown_releases: AtomicUsize,
+    known_releases: AtomicUsize,
     is_held: AtomicBool,
 }
 
@@ -30,14 +31,14 @@ impl Leases for TestLeases {
 
     async fn release(&self, _: Conversation<'_>) -> store::Result<bool> {
         let less = |left: usize| left.checked_sub(1);
-        let unknown = &self.unknown_releases;
-        match unknown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
-            Ok(_) => Err(StoreError::Unavailable { reason: "a test says so".to_owned() }),
-            Err(_) => {
-                self.is_held.store(false, Ordering::SeqCst);
-                Ok(!self.store.open_turns("", 1).await?.is_empty())
-            }
+        let is_next = |counter: &AtomicUsize| {
+            counter.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+        };
+        if !is_next(&self.known_releases) && is_next(&self.unknown_releases) {
+            return Err(StoreError::Unavailable { reason: "a test says so".to_owned() });
         }
+        self.is_held.store(false, Ordering::SeqCst);
+        Ok(!self.store.open_turns("", 1).await?.is_empty())
     }
 
     async fn are_elsewhere(&self, all: &[Conversation<'_>]) -> store::Result<Vec<bool>> {
@@ -61,6 +62,7 @@ fn shared() -> (Turns, Arc<Acting>, Arc<FailingStore>, Arc<TestLeases>) {
         store: store.clone(),
         are_elsewhere: AtomicBool::new(false),
         unknown_releases: AtomicUsize::new(0),
+        known_releases: AtomicUsize::new(0),
         is_held: AtomicBool::new(false),
     });
     store.leases.set(leases.clone()).unwrap();
@@ -129,7 +131,22 @@ async fn turns_that_other_processes_have_logged_run_before_the_lease_is_returned
     timeout(Duration::from_secs(60), ended).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_returned_though_a_turn_remains_that_cannot_be_continued_and_a_release_fails() {
+    let (turns, acting, store, leases) = shared();
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    log_message(&*store, "0", "m-2", "hello", vec![]).await;
+    turns.replace([]);
+    leases.known_releases.store(1, Ordering::SeqCst);
+    leases.unknown_releases.store(1, Ordering::SeqCst);
+    acting.may_go_on.add_permits(1);
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Completed);
+    sleep(Duration::from_secs(60)).await;
+    assert!(!leases.is_held.load(Ordering::SeqCst));
+    assert_eq!(leases.unknown_releases.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn turns_that_wait_in_other_processes_fill_their_conversation_too() {
     for are_elsewhere in [true, false] {
         let (turns, _, store, leases) = shared();
@@ -140,5 +157,10 @@ async fn turns_that_wait_in_other_processes_fill_their_conversation_too() {
         }
         let refused = turns.submit(incoming("m", "hello", None)).await;
         assert!(matches!(refused, Err(TurnError::Busy { waiting: 16 })), "{refused:?}");
+        sleep(Duration::from_secs(60)).await;
+        // A process that got the lease works on these turns and returns it.
+        let left = store.open_turns("", 32).await.unwrap().len();
+        assert_eq!(left, if are_elsewhere { 16 } else { 0 });
+        assert!(!leases.is_held.load(Ordering::SeqCst));
     }
 }
