@@ -7,6 +7,7 @@ mod conversation;
 mod leased;
 mod named;
 mod order;
+mod refused;
 
 use std::{
     fs,

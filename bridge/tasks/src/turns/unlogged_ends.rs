@@ -75,11 +75,14 @@ impl UnloggedEnds {
         }
     }
 
-    /// Returns the state of this turn, or of the last one before it in its task.
+    /// Returns the state of this turn, or of the last one before it in its task that it waits for. It does not wait for one
+    /// that is lost.
     fn find(&self, task: &str, turn: u64) -> Option<UnloggedEnd> {
         let tasks = self.lock();
-        let (_, unlogged_end) = tasks.get(task)?.range(..=turn).next_back()?;
-        Some(*unlogged_end)
+        let mut turns = tasks.get(task)?.range(..=turn).rev();
+        let concerns =
+            |(one, end): &(&u64, &UnloggedEnd)| **one == turn || **end != UnloggedEnd::Lost;
+        turns.find(concerns).map(|(_, end)| *end)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, BTreeMap<u64, UnloggedEnd>>> {
@@ -102,7 +105,7 @@ impl Turns {
         }
     }
 
-    /// Returns the number of turns whose end the store refused, and which are retried.
+    /// Returns the number of turns whose end the store refused: those that are retried, and those that are lost.
     pub fn unlogged_end_count(&self) -> usize {
         self.0.unlogged_ends.lock().values().map(BTreeMap::len).sum()
     }
