@@ -1,8 +1,11 @@
 //! Tests bots whose conversations are contexts: their messages after the end of a task.
 
+use std::collections::BTreeSet;
+
 use axum::response::IntoResponse as _;
 use bridge::{agent::ConversationScope, bot::remote::RemoteSettings};
 use bridge_translate::SilentEnd;
+use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -88,6 +91,28 @@ async fn only_messages_begin_a_task_and_it_ends_as_turns_do() {
     let tasks = tasks(&world).await;
     assert_eq!(tasks.len(), 2, "{tasks:?}");
     assert_eq!((state(&tasks[0]), said(&tasks[0])), ("TASK_STATE_COMPLETED", "news"));
+}
+
+#[tokio::test]
+async fn no_news_are_lost_that_come_at_the_same_moment_and_each_end_their_task() {
+    let bot = StandIn::echo().await;
+    let settings = RemoteSettings { silent_end: SilentEnd::Completed, ..in_contexts() };
+    let world = World::of(&bot, settings).await;
+    world.say("hi").await;
+    let post = first(&bot).await;
+    let here = post.below("/activities");
+    let texts: BTreeSet<String> = (0..40).map(|number| format!("news {number}")).collect();
+    let posting = texts.iter().enumerate().map(async |(number, text)| match number % 2 {
+        0 => drop(post.say(text).await),
+        _ => {
+            let news = post.reply(json!({"text": text, "replyToId": null}));
+            assert_eq!(post.call("POST", &here, &news).await.0, 200);
+        }
+    });
+    join_all(posting).await;
+    let shown: BTreeSet<String> = tasks(&world).await.iter().flat_map(all_said).collect();
+    let lost: Vec<_> = texts.difference(&shown).collect();
+    assert!(lost.is_empty(), "{lost:?}");
 }
 
 #[tokio::test]

@@ -38,13 +38,36 @@ impl ConnectorSession {
         let once = self.channel.recent_activities.of(&key);
         let saying = Box::pin(async {
             let activity = self.parse_activity(activity)?;
-            let head = self.target_task(head, &activity, &key).await?;
-            let posted = self.deliver(&head, activity, &key, ActivitySource::Bot).await?;
-            Ok::<_, ConnectorError>(posted.id)
+            Box::pin(self.deliver_to_conversation(head, &activity, &key)).await
         });
         match once {
             Some(once) => once.get_or_try_init(|| saying).await.cloned(),
             None => saying.await,
+        }
+    }
+
+    /// Logs an activity in the task that it belongs to, and returns its id. If that task ends meanwhile, as by another message
+    /// at the same moment, a message belongs to the next task.
+    async fn deliver_to_conversation(
+        &self,
+        head: &Arc<Head>,
+        activity: &Activity,
+        key: &CallKey,
+    ) -> Result<String> {
+        let mut meant = Arc::clone(head);
+        loop {
+            let target = self.target_task(&meant, activity, key).await?;
+            let posted = self.deliver(&target, activity, key, ActivitySource::Bot).await?;
+            if !posted.is_late {
+                return Ok(posted.id);
+            }
+            if target.task == meant.task {
+                let now = self.channel.store.head(&self.scope.caller, &meant.task).await?;
+                if meant.state.is_terminal() || !now.state.is_terminal() {
+                    return Ok(posted.id);
+                }
+                meant = now;
+            }
         }
     }
 
@@ -140,14 +163,14 @@ impl ConnectorSession {
         activity: Activity,
     ) -> Result<PostedActivity> {
         let key = CallKey::unique();
-        self.deliver(head, activity, &key, ActivitySource::Bot).await
+        self.deliver(head, &activity, &key, ActivitySource::Bot).await
     }
 
     /// Logs an activity outside of turns. Its id ends with `suffix`, if it has one.
     pub(super) async fn append_outside_turn(
         &self,
         head: &Arc<Head>,
-        activity: Activity,
+        activity: &Activity,
         suffix: Option<String>,
     ) -> Result<PostedActivity> {
         self.channel.acceptance(&self.bot).record_outside_turn();
@@ -157,10 +180,10 @@ impl ConnectorSession {
         // The id begins with the task's id: edits of the message find their task by it.
         let id = format!("{}.{}", head.task, clock::new_id());
         let place = self.channel.translation_context(&self.bot, caller, &task, secret, id.clone());
-        let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(&activity));
+        let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(activity));
         let suffix = suffix.as_deref().unwrap_or("1");
         let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
-        let activity = Activity { id: Some(id.clone()), ..activity };
+        let activity = Activity { id: Some(id.clone()), ..activity.clone() };
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // The task's state is evaluated at each attempt, because a turn may end at the same time.
         let events = |head: &Head| {

@@ -88,15 +88,14 @@ impl ConnectorSession {
     pub(super) async fn deliver(
         &self,
         head: &Arc<Head>,
-        activity: Activity,
+        activity: &Activity,
         key: &CallKey,
         source: ActivitySource,
     ) -> Result<PostedActivity> {
         // Most bots call without trace context.
         let cause = trace::of_message(head.traceparent.as_deref());
         let _linked = cause.link(bridge_telemetry::current());
-        let activity = Box::new(activity);
-        let open_turn = match Box::pin(self.place(head, &activity, key, source)).await? {
+        let open_turn = match Box::pin(self.place(head, activity, key, source)).await? {
             Placement::Done(posted) => return Ok(posted),
             Placement::Turn(open_turn) => Some(open_turn),
             Placement::Outside => None,
@@ -107,29 +106,29 @@ impl ConnectorSession {
             {
                 return Ok(PostedActivity { id, is_late: false });
             }
-            if let Some(id) = open_turn.unrelated_update(&activity) {
+            if let Some(id) = open_turn.unrelated_update(activity) {
                 return Ok(PostedActivity { id: id.to_owned(), is_late: true });
             }
             let suffix = self.is_shared().then(|| key.to_string());
-            let queued = open_turn.enqueue_and_flush(activity.clone(), suffix);
+            let queued = open_turn.enqueue_and_flush(Box::new(activity.clone()), suffix);
             if let Ok(id) = queued.await {
                 return Ok(PostedActivity { id, is_late: false });
             }
             // The turn has ended meanwhile. Waits until its end is logged, so that this activity comes after it.
             if let Placement::Done(posted) =
-                Box::pin(self.place(head, &activity, key, source)).await?
+                Box::pin(self.place(head, activity, key, source)).await?
             {
                 return Ok(posted);
             }
         }
-        Box::pin(self.deliver_outside_turn(head, *activity, key)).await
+        Box::pin(self.deliver_outside_turn(head, activity, key)).await
     }
 
     /// Logs an activity outside of turns. Of several bridges that are called with the same activity, one does.
     async fn deliver_outside_turn(
         &self,
         head: &Arc<Head>,
-        activity: Activity,
+        activity: &Activity,
         key: &CallKey,
     ) -> Result<PostedActivity> {
         let Some(leases) = self.channel.store.leases() else {
@@ -305,7 +304,7 @@ async fn log_handed(channel: &Arc<ChannelInner>, call: &Call) -> Result<PostedAc
     };
     let head = session.head(&handed.task).await?;
     let head = head.ok_or(ConnectorError::UnknownAddress)?;
-    let bringing = Box::pin(session.deliver(&head, activity, &key, ActivitySource::Bridge));
+    let bringing = Box::pin(session.deliver(&head, &activity, &key, ActivitySource::Bridge));
     match channel.recent_activities.of(&key) {
         None => bringing.await,
         Some(once) => {
