@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_protocol::{
-    a2a::{Content, Metadata, Part, Task},
+    a2a::{Content, Metadata, Part},
     activity::{Activity, ActivityType, ChannelAccount},
     wire::{FieldError, Wire as _},
 };
@@ -183,11 +183,15 @@ impl ConnectorSession {
         let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(activity));
         let suffix = suffix.as_deref().unwrap_or("1");
         let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
+        let artifacts: Vec<_> = task.artifacts.iter().map(|one| one.artifact_id.clone()).collect();
+        // The store changes a task in place if nobody holds it.
+        drop(task);
         let activity = Activity { id: Some(id.clone()), ..activity.clone() };
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // The task's state is evaluated at each attempt, because a turn may end at the same time.
         let events = |head: &Head| {
-            let updates = updates_outside_turn(&place, &task, self.silent_end(head), &activity);
+            let updates =
+                updates_outside_turn(&place, &artifacts, self.silent_end(head), &activity);
             (!updates.is_empty()).then(|| handle.events(updates))
         };
         let is_late = match handle.append(events).await {
@@ -228,13 +232,12 @@ impl ConnectorSession {
 /// the activity changes it.
 fn updates_outside_turn(
     place: &TranslationContext,
-    task: &Task,
+    artifacts: &[String],
     silent_end: SilentEnd,
     activity: &Activity,
 ) -> Vec<Update> {
-    let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
     let machine = Translation::new(place.clone(), silent_end).with_task_ids();
-    let mut machine = machine.with_artifacts(artifacts);
+    let mut machine = machine.with_artifacts(artifacts.iter().cloned());
     // A new translation accepts everything.
     let _ = machine.handle(Input::Activity(activity.clone()));
     let outputs = std::iter::from_fn(|| machine.poll());
