@@ -46,6 +46,17 @@ async fn a_waiting_send_answers_with_the_message_and_does_so_again() {
 }
 
 #[tokio::test]
+async fn a_message_does_not_repeat_the_metadata_of_its_request() {
+    let app = app_with(in_messages()).await;
+    let mut request = say("m-1", "hi");
+    request["metadata"] = json!({"purpose": "greeting"});
+    let answer = rpc(&app, Some("1.0"), "SendMessage", request).await;
+    let message = &answer["result"]["message"];
+    assert_eq!(message["parts"], json!([{"text": "You said: hi"}]));
+    assert_eq!(message.get("metadata"), None);
+}
+
+#[tokio::test]
 async fn older_versions_get_what_they_know_of() {
     let app = app_with(in_messages()).await;
     let answer = rpc(&app, None, "message/send", old("m-1", "hi")).await;

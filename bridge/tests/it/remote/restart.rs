@@ -9,6 +9,7 @@ use bridge::{
     store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store, TurnState},
 };
 use bridge_protocol::a2a::{Message, Metadata, Part, Role};
+use bridge_translate::SilentEnd;
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -95,6 +96,25 @@ async fn the_turn_of_a_bot_that_is_typing_continues_after_a_restart() {
 fn ended_by_answer(patience: Duration) -> RemoteSettings {
     let ending = TurnEndRules { quiet: Duration::ZERO, patience, ..quick().ending };
     RemoteSettings { ending, ..quick() }
+}
+
+#[tokio::test]
+async fn what_a_bot_said_before_a_restart_decides_how_its_turn_ends() {
+    let settings = ended_by_answer(Duration::from_secs(1));
+    let settings = RemoteSettings { silent_end: SilentEnd::Completed, ..settings };
+    for (hint, expected) in [
+        ("expectingInput", "TASK_STATE_INPUT_REQUIRED"),
+        ("acceptingInput", "TASK_STATE_COMPLETED"),
+    ] {
+        let bot = working().await;
+        let hosted = || vec![remote("bot", &bot, settings.clone())];
+        let world = World::with(hosted()).await;
+        let task = world.begin("hi").await;
+        first(&bot).await.send(json!({"text": "one or two", "inputHint": hint})).await;
+        let world = world.restart(hosted()).await;
+        let task = world.until(&task["id"], |task| state(task) != "TASK_STATE_WORKING").await;
+        assert_eq!((state(&task), all_said(&task)), (expected, vec!["one or two".to_owned()]));
+    }
 }
 
 #[tokio::test]

@@ -163,6 +163,10 @@ mod tests {
         acceptance.record_outside_turn();
         assert_eq!(seconds(), 2, "the bot only reminds");
         acceptance.record_silence();
+        acceptance.record_answer_at_end();
+        acceptance.record_outside_turn();
+        assert_eq!(seconds(), 2, "the bot has spoken since it was silent");
+        acceptance.record_silence();
         acceptance.record_outside_turn();
         assert_eq!(seconds(), 60, "the bot speaks late");
         acceptance.record_answer_at_end();

@@ -275,6 +275,26 @@ mod tests {
         assert_eq!(files.bytes(&id, &file, ORIGINAL).await.unwrap(), None);
         forget_files(&*files.store, &task.id).await.unwrap();
         assert_eq!(files.find(&id).await.unwrap(), None);
+        let have_files = have_files(&*files.store, ["deleted"].into_iter()).await;
+        assert_eq!(have_files.unwrap(), [false]);
+    }
+
+    #[tokio::test]
+    async fn an_upload_may_be_as_large_as_the_limits_of_a_file_and_a_task() {
+        let files = FileStore::new(Arc::new(MemoryStore::new()), 5, 10);
+        let upload = |size: usize| Upload {
+            name: None,
+            media_type: None,
+            views: BTreeMap::from([(ORIGINAL.into(), vec![0; size])]),
+        };
+        for (size, limit) in [(5, None), (6, Some(5)), (5, None), (1, Some(10))] {
+            let refused = match files.keep(&head(), upload(size)).await {
+                Ok(_) => None,
+                Err(ConnectorError::TooLarge { limit, .. }) => Some(limit),
+                Err(other) => panic!("{other}"),
+            };
+            assert_eq!(refused, limit, "{size}");
+        }
     }
 
     #[tokio::test]
