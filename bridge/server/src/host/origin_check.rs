@@ -134,7 +134,7 @@ mod tests {
 
     fn guard() -> HttpGuard {
         HttpGuard {
-            origins: vec!["https://app.example".into()],
+            origins: vec!["https://app.example".into(), "https://other.example/".into()],
             public_url: Some("https://agents.example/base".parse().unwrap()),
             hosts: Some(vec!["mybox".into()]),
             ..HttpGuard::default()
@@ -188,8 +188,10 @@ mod tests {
         }
         let two = [("host", "localhost"), ("host", "evil.example")];
         assert!(checked(&guard(), &two, None).is_err());
-        let anywhere = HttpGuard { hosts: None, ..guard() };
-        assert_eq!(checked(&anywhere, &[("host", "evil.example")], None), Ok(()));
+        for hosts in [None, Some(vec!["mybox".to_owned(), "*".to_owned()])] {
+            let anywhere = HttpGuard { hosts, ..guard() };
+            assert_eq!(checked(&anywhere, &[("host", "evil.example")], None), Ok(()));
+        }
         let told = checked(&guard(), &[("host", "a.example")], Some("https://a.example"));
         assert_eq!(told, Ok(()), "a proxy is believed that the operator named");
     }
@@ -213,6 +215,7 @@ mod tests {
             ("localhost:3978", "http://localhost:3978", true),
             ("localhost:3978", "http://localhost:8080", false),
             ("localhost:3978", "https://app.example", true),
+            ("localhost:3978", "https://other.example", true),
             ("localhost:3978", "https://agents.example", true),
             ("localhost:3978", "https://evil.example", false),
             ("localhost:3978", "null", false),

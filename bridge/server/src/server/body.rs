@@ -228,6 +228,21 @@ mod tests {
         assert_eq!(message, "the body ended early, or its chunks are not valid");
     }
 
+    #[tokio::test]
+    async fn a_body_in_pieces_is_joined_within_the_limit() {
+        let body = |pieces: [&'static str; 4]| {
+            Body::from_stream(futures_util::stream::iter(pieces.map(Ok::<_, std::io::Error>)))
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("8"));
+        for headers in [HeaderMap::new(), headers] {
+            let joined = read(&headers, body(["[1", "", ",2,", "30]"]), 8).await;
+            assert_eq!(joined, Ok("[1,2,30]".into()));
+            let refused = read(&headers, body(["[1", ",2", ",3", "00]"]), 8).await;
+            assert_eq!(refused, Err(BodyError::TooLarge(8)));
+        }
+    }
+
     #[test]
     fn a_compressed_body_is_refused_as_that() {
         for (coding, expected) in [("identity", true), ("gzip", false), ("br", false)] {

@@ -244,6 +244,44 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::{
+        bot::remote::{Channel, ChannelSettings},
+        caller::Caller,
+        store::MemoryStore,
+    };
+
+    #[tokio::test]
+    async fn a_service_url_opens_the_conversations_of_its_context_only() {
+        let url = || "http://localhost:3978".parse().unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let channel = Channel::new(store, ChannelSettings::at(url())).unwrap();
+        for conversation in [ConversationScope::Task, ConversationScope::Context] {
+            let mut bot = RemoteBot::new("bot", url());
+            bot.settings.conversation = conversation;
+            let bot = Arc::new(bot);
+            let session = |context: &str| ConnectorSession {
+                channel: channel.0.clone(),
+                bot: bot.clone(),
+                secret: Secret::new("secret"),
+                scope: ServiceUrlScope {
+                    agent: "bot".into(),
+                    caller: Caller::anonymous(),
+                    context: context.into(),
+                },
+            };
+            let (own, other) = (session("own"), session("other"));
+            let task = own.create_task(None).await.unwrap();
+            other.create_task(None).await.unwrap();
+            let named = match conversation {
+                ConversationScope::Task => &*task.task,
+                ConversationScope::Context => "own",
+            };
+            assert_eq!(own.task(named, None).await.unwrap().task, task.task);
+            let refused = other.task(named, None).await;
+            let is_unknown = matches!(refused, Err(ConnectorError::Conversation { .. }));
+            assert!(is_unknown, "{conversation:?}: {refused:?}");
+        }
+    }
 
     #[test]
     fn of_two_statuses_of_one_millisecond_that_of_the_younger_task_is_the_newest() {
