@@ -67,6 +67,14 @@ pub fn weigh(body: &[u8]) -> usize {
     scan(body, usize::MAX, usize::MAX).unwrap_or(usize::MAX)
 }
 
+/// Returns a number that the weight of JSON does not exceed. It takes less time than [`weigh`], since it counts the characters in
+/// texts, too.
+pub fn weighs_at_most(body: &[u8]) -> usize {
+    let objects = body.iter().filter(|byte| **byte == b'{').count();
+    let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
+    objects.saturating_mul(OBJECT).saturating_add(values.saturating_mul(VALUE))
+}
+
 /// Returns the memory that JSON takes with its texts, in bytes.
 pub fn memory(body: &[u8]) -> usize {
     body.len().saturating_add(weigh(body))
@@ -120,6 +128,7 @@ pub(crate) fn after_text(body: &[u8], mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::{
         format,
         string::{String, ToString as _},
@@ -156,6 +165,14 @@ mod tests {
         assert!(objects.len() < SMALL);
         assert_eq!(weigh(&objects), 1_000 * (OBJECT + 2 * VALUE));
         assert_eq!(weigh(b"\"[{,\""), 0);
+        assert_eq!(weighs_at_most(b"\"[{,\""), OBJECT + 3 * VALUE);
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_weighs_more_than_it_may(body in "[\\[\\]{}:,\"\\\\ 0]{0,200}") {
+            prop_assert!(weigh(body.as_bytes()) <= weighs_at_most(body.as_bytes()), "{body}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use axum::{
 use bridge_program::{self as program, InFlight, LARGE_RESPONSE};
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
-    wire::weight::{MOST, weigh},
+    wire::weight::{MOST, weigh, weighs_at_most},
 };
 use futures_util::StreamExt as _;
 
@@ -21,6 +21,9 @@ use super::{Endpoint, Requester};
 
 /// The value of `Retry-After` for requests that are refused for lack of memory, in seconds.
 pub(super) const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// The weight in bytes below which the exact weight of a body is not computed: every request may take as much.
+const LIGHT: usize = 8 << 10;
 
 /// A request with its body, or the error with which reading the body failed. Each binding reports the error in its own
 /// format.
@@ -112,9 +115,13 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Bo
         return Err(BodyError::TooLarge(limit));
     }
     let body = collect_body(body, length, limit).await?;
+    let weight = match weighs_at_most(&body) {
+        most @ 0..LIGHT => most,
+        LIGHT.. => weigh(&body),
+    };
     // A body that is too complex for any request is refused when it is parsed, so it reserves no memory here.
-    let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
-    if reserve_memory(weight.unwrap_or(0)).await { Ok(body) } else { Err(BodyError::Full) }
+    let reserved = if weight <= MOST { weight } else { 0 };
+    if reserve_memory(reserved).await { Ok(body) } else { Err(BodyError::Full) }
 }
 
 /// Joins the pieces of a body. Most bodies come in one piece, which is not copied.
