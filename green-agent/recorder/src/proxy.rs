@@ -79,7 +79,7 @@ impl Proxy {
             }
             Err(error) => {
                 fail(&span, "no answer");
-                let error = relay::no_answer(error);
+                let error = relay::no_answer(&error);
                 exchange.fail(&error);
                 refusal(StatusCode::BAD_GATEWAY, &error)
             }

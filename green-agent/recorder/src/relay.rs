@@ -4,7 +4,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, StatusCode},
 };
-use bridge_program::chain;
+use bridge_http::root_cause_with_proxy;
 use bridge_protocol::sse::SseParser;
 use bytes::{Bytes, BytesMut};
 use futures_util::{
@@ -72,14 +72,14 @@ pub const NOT_REACHED: &str = "the upstream could not be reached";
 
 /// Returns the message for an upstream that could not be reached or did not answer. It contains no URL, because URLs may
 /// contain secrets.
-pub(super) fn no_answer(error: reqwest::Error) -> String {
+pub(super) fn no_answer(error: &reqwest::Error) -> String {
     let what = if error.is_connect() { NOT_REACHED } else { "the upstream did not answer" };
-    format!("{what}: {}", chain(&error.without_url()))
+    format!("{what}: {}", root_cause_with_proxy(error))
 }
 
 /// Returns the message for an upstream that did not finish its reply.
-pub(super) fn broke_off(error: reqwest::Error) -> String {
-    format!("the upstream broke off: {}", chain(&error.without_url()))
+pub(super) fn broke_off(error: &reqwest::Error) -> String {
+    format!("the upstream broke off: {}", root_cause_with_proxy(error))
 }
 
 /// Passes a body back in chunks; `length` is the length of these chunks in bytes, if the upstream announced
@@ -115,7 +115,7 @@ impl Relay {
                 Some((Ok(piece), Some(self)))
             }
             Some(Err(error)) => {
-                let error = broke_off(error);
+                let error = broke_off(&error);
                 if let Reading::Slow(slow) = &self.reading {
                     let cut = body::cut_short(&slow.kept);
                     self.exchange.reply(slow.status, &slow.headers, Some(cut));

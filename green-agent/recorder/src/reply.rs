@@ -158,7 +158,7 @@ impl Proxy {
             }
             Some(Ended::Broken(error)) => {
                 exchange.reply(status, headers, Some(body::cut_short(&read)));
-                let error = relay::broke_off(error);
+                let error = relay::broke_off(&error);
                 exchange.fail(&error);
                 relay::broken(read, error)
             }

@@ -52,7 +52,10 @@ fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
     for (way, how) in [
         ("", "(-32603)"),
         ("hangs", "the others were waiting for green"),
-        ("breaks", "connection closed before message completed\"}"),
+        (
+            "breaks",
+            "{\"error\":\"the upstream did not answer: connection closed before message completed\"}",
+        ),
     ] {
         let folder = Folder::new(&format!(
             "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009 {way}'\n\
