@@ -41,8 +41,20 @@ impl Arguments {
     /// # Errors
     /// [`FieldError`] with the argument's name if it is missing or has another type; pass it to [`refused`].
     pub fn required<T: Wire>(&mut self, name: &str) -> Result<T, FieldError> {
-        let value = self.0.remove(name).unwrap_or_default();
-        T::read(value).map_err(|error| error.inside(name))
+        let given = self.0.remove(name);
+        let is_absent = given.is_none();
+        let read = T::read(given.unwrap_or_default());
+        read.map_err(|error| if is_absent { self.absent(error) } else { error }.inside(name))
+    }
+
+    /// Returns the error for an absent argument. It names the arguments that were not read, one of which may be misspelt.
+    fn absent(&self, error: FieldError) -> FieldError {
+        let others: Vec<_> = self.0.keys().map(|name| format!("{name:?}")).collect();
+        let found = match &others[..] {
+            [] => "nothing".to_owned(),
+            others => format!("nothing, and the further arguments {}", others.join(", ")),
+        };
+        FieldError { found, ..error }
     }
 
     /// Reads and removes an optional argument. Null counts as absent, because language models write null for
@@ -164,9 +176,14 @@ mod tests {
         let error = wrong.required::<String>("product").unwrap_err();
         assert_eq!(error.to_string(), "product: expected a string, found the number 7");
         let error = wrong.required::<i32>("quantity").unwrap_err();
-        assert_eq!(error.to_string(), "quantity: expected a 32-bit integer, found null");
+        let expected = r#"quantity: expected a 32-bit integer, found nothing, and the further arguments "qantity""#;
+        assert_eq!(error.to_string(), expected);
         let error = wrong.done().unwrap_err();
         assert_eq!(error.to_string(), "qantity: expected no such argument, found the number 2");
+        let error = arguments(&json!({})).required::<String>("product").unwrap_err();
+        assert_eq!(error.to_string(), "product: expected a string, found nothing");
+        let error = arguments(&json!({"product": null})).required::<String>("product").unwrap_err();
+        assert_eq!(error.to_string(), "product: expected a string, found null");
     }
 
     #[test]

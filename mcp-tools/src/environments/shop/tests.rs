@@ -105,7 +105,7 @@ fn an_impossible_order_is_refused_with_alternatives() {
             json!({"product": "p99"}),
             "there is no product \"p99\"; search shows the products".to_owned(),
         ),
-        ("add_to_cart", json!({}), "product: expected a string, found null".to_owned()),
+        ("add_to_cart", json!({}), "product: expected a string, found nothing".to_owned()),
         (
             "add_to_cart",
             json!({"product": fitting, "quantity": 0}),
