@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::{Config, config::Host};
 
 /// The default limit of connections of one process.
@@ -104,10 +105,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn percent_decoded(value: &str) -> String {
-    // In a form, unlike in an address, a plus sign is a space.
-    let pair = format!("v={}", value.replace('+', "%2B"));
-    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
-    pairs.next().map_or_else(String::new, |(_, value)| value.into_owned())
+    percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
 impl PostgresSettings {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use url::form_urlencoded;
+use percent_encoding::percent_decode_str;
 
 /// The minimum length of a secret. Shorter values are words such as `1` or `yes`, whose masking would make
 /// output unreadable.
@@ -53,16 +53,10 @@ pub(super) fn add_passwords(secrets: &mut BTreeSet<String>, value: &str) {
         let Some((_, written)) = user.filter(|(name, password)| name != password) else {
             continue;
         };
-        let read = [written.to_owned(), without_percent(written)];
-        secrets.extend(read.into_iter().filter(|password| is_long_enough(password)));
+        let decoded = percent_decode_str(written).decode_utf8_lossy().into_owned();
+        let forms = [written.to_owned(), decoded];
+        secrets.extend(forms.into_iter().filter(|password| is_long_enough(password)));
     }
-}
-
-/// Returns a part of a URL without its percent-encoding.
-fn without_percent(text: &str) -> String {
-    let query = format!("={}", text.replace('+', "%2B").replace('&', "%26"));
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    pairs.next().map_or_else(String::new, |(_, read)| read.into_owned())
 }
 
 /// Returns whether a variable's name suggests that its value is secret.

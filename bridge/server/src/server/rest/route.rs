@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use bridge_protocol::{a2a::Operation, dialect::Version};
-use url::form_urlencoded;
+use percent_encoding::percent_decode_str;
 
 /// The first segments of paths, which cannot be read as tenants.
 pub(in crate::server) const RESERVED: [&str; 5] =
@@ -117,13 +117,9 @@ fn values(pattern: &str, segments: &[&str]) -> Option<Vec<String>> {
     Some(values)
 }
 
-/// Decodes a segment. Clients may encode any character, including the colon of an action. Characters with a special
-/// meaning in forms have none in paths.
+/// Decodes a segment. Clients may encode any character, including the colon of an action.
 fn decoded(segment: &str) -> String {
-    let plain = [('+', "%2B"), ('=', "%3D"), ('&', "%26")].into_iter();
-    let segment = plain.fold(segment.to_owned(), |text, (sign, code)| text.replace(sign, code));
-    let mut pairs = form_urlencoded::parse(segment.as_bytes());
-    pairs.next().map_or_else(String::new, |(name, _)| name.into_owned())
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
