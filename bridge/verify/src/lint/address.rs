@@ -13,9 +13,6 @@ use bridge_protocol::{
 /// The characters around placeholders, which no URL contains (RFC 3986).
 const NEVER_IN_URLS: [u8; 4] = *b"<>{}";
 
-/// The correction of an address that other machines cannot use.
-const REACHABLE: &str = "write the address by which clients reach the agent";
-
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
         match self.generation {
@@ -200,21 +197,25 @@ impl Linter<'_> {
                 let fix = "write it as HOST:PORT, or with scheme and host";
                 self.add(Level::Error, "url", path, message, fix);
             }
-            Some(host) if is_near(host) => self.near(url, path),
-            Some(host) if is_unspecified(host) => self.unspecified(url, path),
-            Some(_) => {}
+            Some(host) => {
+                self.local(host, url, &path);
+            }
         }
     }
 
-    fn unspecified(&mut self, url: &str, path: String) {
-        let message =
-            format!("{url:?} leads nowhere: a server that listens there has other addresses");
-        self.add(Level::Warning, "unspecified-address", path, message, REACHABLE);
-    }
-
-    fn near(&mut self, url: &str, path: String) {
-        let message = format!("{url:?} can be reached from the machine itself only");
-        self.add(Level::Note, "local-address", path, message, REACHABLE);
+    /// Reports a host that clients on other machines cannot reach. Returns whether it is one.
+    fn local(&mut self, host: &str, url: &str, path: &str) -> bool {
+        let (level, code, why) = if is_near(host) {
+            (Level::Note, "local-address", "can be reached from the machine itself only")
+        } else if is_unspecified(host) {
+            let why = "leads nowhere: a server that listens there has other addresses";
+            (Level::Warning, "unspecified-address", why)
+        } else {
+            return false;
+        };
+        let fix = "write the address by which clients reach the agent";
+        self.add(level, code, path.to_owned(), format!("{url:?} {why}"), fix);
+        true
     }
 
     /// Checks a URL, if the field is present.
@@ -241,11 +242,7 @@ impl Linter<'_> {
             let fix = "write it with a host, and without white space and placeholders";
             return self.add(Level::Error, "url", path, message, fix);
         }
-        if is_near(host) {
-            self.near(url, path);
-        } else if is_unspecified(host) {
-            self.unspecified(url, path);
-        } else if scheme.eq_ignore_ascii_case("http") {
+        if !self.local(host, url, &path) && scheme.eq_ignore_ascii_case("http") {
             let message = format!("{url:?} is not encrypted: others can read the traffic");
             let fix = "serve it with https, and write the https URL (specification 7.1)";
             self.add(Level::Warning, "encryption", path, message, fix);
