@@ -84,7 +84,7 @@ async fn js(transports: &[&str], version: &str) {
     }
 }
 
-/// Clients of events that know nothing of A2A lose no event with a connection.
+/// General clients of server-sent events lose no event when their connection is cut.
 #[tokio::test]
 async fn event_sources_resume_a_stream_that_is_cut() {
     let modules = node::with(&node::EVENT_SOURCES).await;

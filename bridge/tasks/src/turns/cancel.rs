@@ -54,7 +54,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Notifies the agent of a canceled task in a separate task, as soon as the task can be read.
+    /// Notifies the agent of a canceled task as soon as the task can be read. The caller does not wait for the agent.
     pub(super) async fn notify_agent(&self, agent: Arc<Agent>, caller: Caller, task: Arc<str>) {
         let store = Arc::clone(&self.0.store);
         // The task is read here if possible, because it may be deleted afterwards.

@@ -26,7 +26,7 @@ pub(super) fn escaped(secret: &str) -> Option<String> {
     is_escaped.then(|| secret.chars().map(written).collect())
 }
 
-/// Returns a pattern for the ways of writing a character.
+/// Returns a pattern that matches a character, unchanged or with any escape.
 fn written(one: char) -> String {
     if one.is_ascii_alphanumeric() {
         return one.into();

@@ -10,9 +10,10 @@ use crate::store::{self, Conversation, Lease, Leases, TurnState};
 struct TestLeases {
     store: Arc<FailingStore>,
     are_elsewhere: AtomicBool,
-    /// The number of next releases whose result does not arrive, and of those before them whose result does.
-    unknown_releases: AtomicUsize,
+    /// The number of next releases that succeed.
     known_releases: AtomicUsize,
+    /// The number of releases after those whose result does not arrive.
+    unknown_releases: AtomicUsize,
     is_held: AtomicBool,
 }
 
