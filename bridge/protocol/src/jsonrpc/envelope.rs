@@ -78,8 +78,11 @@ impl<'b> Members<'b> {
 
     /// Skips a number, `true`, `false` or `null`.
     fn skip_word(&mut self) {
-        let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-        self.at += self.body[self.at..].iter().take_while(is_of_word).count();
+        let is_of_word =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        while self.body.get(self.at).is_some_and(is_of_word) {
+            self.at += 1;
+        }
     }
 
     fn take(&mut self, byte: u8) -> Option<()> {
@@ -88,9 +91,19 @@ impl<'b> Members<'b> {
     }
 
     fn skip_space(&mut self) {
-        let is_space = |byte: &&u8| b" \t\r\n".contains(byte);
-        self.at += self.body[self.at..].iter().take_while(is_space).count();
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.body.get(self.at) {
+            self.at += 1;
+        }
     }
+}
+
+/// Returns the content of a text in JSON that has no escapes.
+pub(super) fn text_without_escapes(json: &[u8]) -> Option<&str> {
+    let [b'"', text @ .., b'"'] = json else {
+        return None;
+    };
+    let is_plain = text.iter().all(|byte| *byte >= b' ' && *byte != b'\\' && *byte != b'"');
+    str::from_utf8(text).ok().filter(|_| is_plain)
 }
 
 #[cfg(test)]

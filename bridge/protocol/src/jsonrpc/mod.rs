@@ -17,7 +17,7 @@ use crate::{
     a2a::{Error, ErrorKind},
     wire::{self, FieldError, FieldName, Fields, Unparsed, Wire, parse, weight},
 };
-use envelope::Envelope;
+use envelope::{Envelope, text_without_escapes};
 pub use response::{Response, RpcError};
 
 /// The id that connects a response with its request.
@@ -48,6 +48,15 @@ impl Wire for Id {
 const ID: &str = "a string, a number or null";
 
 impl Id {
+    /// Reads an id; `None` if the JSON is not valid or no id.
+    fn from_slice(json: &[u8]) -> Option<Self> {
+        if let Some(text) = text_without_escapes(json) {
+            return Some(Self::String(text.into()));
+        }
+        let number = serde_json::from_slice(json).map(Self::Number);
+        number.ok().or_else(|| wire::from_slice(json).ok())
+    }
+
     /// Refuses a request without an id. Call it after all other checks, so that the client first learns of other
     /// mistakes.
     ///
@@ -177,7 +186,11 @@ impl<'b> RawRequest<'b> {
         if envelope.jsonrpc != Some(b"\"2.0\"") {
             return None;
         }
-        let FieldName(method) = serde_json::from_slice(envelope.method?).ok()?;
+        let method = envelope.method?;
+        let method = match text_without_escapes(method) {
+            Some(method) => Cow::Borrowed(method),
+            None => serde_json::from_slice::<FieldName<'_>>(method).ok()?.0,
+        };
         let params = match envelope.params {
             None | Some(b"null") => "{}",
             Some([b'[', space @ .., b']']) if space.trim_ascii().is_empty() => "{}",
@@ -185,7 +198,7 @@ impl<'b> RawRequest<'b> {
         };
         let id = match envelope.id {
             None => Id::Absent,
-            Some(id) => wire::from_slice(id).ok()?,
+            Some(id) => Id::from_slice(id)?,
         };
         let is_structure = params.starts_with(['{', '[']);
         is_structure.then_some(Self { id, method, params: Cow::Borrowed(params) })

@@ -30,56 +30,81 @@ pub(super) fn read(
     uri: &Uri,
     context: &mut Context,
 ) -> Result<Option<Version>, Error> {
-    context.extensions = extensions(headers, uri);
-    context.last_event = last_event(headers)?;
-    named_version(headers, uri)
+    let texts = Texts::of(headers, uri);
+    context.extensions = texts.extensions();
+    context.last_event = texts.last_event()?;
+    texts.version()
 }
 
-/// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.
-fn values<'r>(
-    headers: &'r HeaderMap,
-    uri: &'r Uri,
-    name: &'r HeaderName,
-) -> impl Iterator<Item = Cow<'r, str>> {
-    // Comparing the few names of a request is faster than hashing one.
-    let in_headers = headers.iter().filter(move |(header, _)| *header == name);
-    let mut in_headers =
-        in_headers.map(|(_, value)| value.to_str().unwrap_or("?").into()).peekable();
-    let has_query = in_headers.peek().is_none() && uri.query().is_some();
-    let in_query = has_query.then(|| {
-        let named = pairs(uri).filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()));
-        named.map(|(_, value)| value.into())
-    });
-    in_headers.chain(in_query.into_iter().flatten())
+/// Returns the version that the request names in a header or query parameter (specification 3.6.1).
+pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
+    Texts::of(headers, uri).version()
+}
+
+/// The texts of the service parameters in a request.
+#[derive(Default)]
+struct Texts<'r> {
+    version: Option<Cow<'r, str>>,
+    /// The values of each of [`EXTENSIONS`].
+    extensions: [Vec<Cow<'r, str>>; 2],
+    last_event: Option<&'r str>,
+}
+
+impl<'r> Texts<'r> {
+    /// Reads each parameter from its headers, or else from the query.
+    fn of(headers: &'r HeaderMap, uri: &'r Uri) -> Self {
+        let mut texts = Self::default();
+        // Comparing the few names of a request once is faster than hashing each name that is looked for.
+        for (name, value) in headers {
+            let text = || value.to_str().unwrap_or("?");
+            if *name == VERSION {
+                texts.version.get_or_insert_with(|| text().into());
+            } else if *name == LAST_EVENT {
+                texts.last_event.get_or_insert_with(text);
+            } else if let Some(list) = EXTENSIONS.iter().position(|extensions| name == extensions) {
+                texts.extensions[list].push(text().into());
+            }
+        }
+        if uri.query().is_some() {
+            texts.complete(uri);
+        }
+        texts
+    }
+
+    /// Adds parameters from the query that no header names. Their names are case-insensitive.
+    fn complete(&mut self, uri: &Uri) {
+        let values = |name: &'static HeaderName| {
+            let named = pairs(uri).filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()));
+            named.map(|(_, value)| value.into())
+        };
+        self.version = self.version.take().or_else(|| values(&VERSION).next());
+        for (list, name) in self.extensions.iter_mut().zip(&EXTENSIONS) {
+            if list.is_empty() {
+                list.extend(values(name));
+            }
+        }
+    }
+
+    fn version(&self) -> Result<Option<Version>, Error> {
+        match self.version.as_deref().map(str::trim) {
+            None | Some("") => Ok(None),
+            named => Version::from_header(named).map(Some),
+        }
+    }
+
+    fn extensions(&self) -> BTreeSet<String> {
+        let lists = self.extensions.iter().flatten().flat_map(|list| list.split(','));
+        lists.map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn last_event(&self) -> Result<Option<Position>, Error> {
+        self.last_event.filter(|text| !text.is_empty()).map(str::parse).transpose()
+    }
 }
 
 /// Returns the decoded parameters of the query.
 pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
     form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned()
-}
-
-fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
-    let mut named = BTreeSet::new();
-    for list in EXTENSIONS.iter().flat_map(|name| values(headers, uri, name)) {
-        let all = list.split(',').map(str::trim).filter(|one| !one.is_empty());
-        named.extend(all.map(str::to_owned));
-    }
-    named
-}
-
-fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
-    let header = headers.get(&LAST_EVENT);
-    let header = header.map(|value| value.to_str().unwrap_or("?"));
-    header.filter(|text| !text.is_empty()).map(str::parse).transpose()
-}
-
-/// Returns the version that the request names in a header or query parameter (specification 3.6.1).
-pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
-    let first = values(headers, uri, &VERSION).next();
-    match first.as_deref().map(str::trim) {
-        None | Some("") => Ok(None),
-        named => Version::from_header(named).map(Some),
-    }
 }
 
 /// Adds the header that names the active extensions (specification 4.6, 14.2.2), if there are any.
@@ -130,7 +155,7 @@ mod tests {
                 let name = HeaderName::from_static(name);
                 headers.append(name, HeaderValue::from_static(value));
             }
-            let found = extensions(&headers, &uri.parse().unwrap());
+            let found = Texts::of(&headers, &uri.parse().unwrap()).extensions();
             assert_eq!(found.iter().collect::<Vec<_>>(), *expected, "{given:?} {uri}");
         }
     }
