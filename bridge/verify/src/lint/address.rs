@@ -40,10 +40,7 @@ impl Linter<'_> {
                 continue;
             };
             let binding = text(interface, "protocolBinding");
-            match binding == Binding::Grpc.as_str() && !text(interface, "url").contains("://") {
-                true => self.channel(interface, &path),
-                false => self.address(interface, &path, binding),
-            }
+            self.address(interface, &path, binding);
             self.binding(&format!("{path}.protocolBinding"), interface.get("protocolBinding"));
             let version = text(interface, "protocolVersion");
             self.version(&format!("{path}.protocolVersion"), interface.get("protocolVersion"));
@@ -168,7 +165,11 @@ impl Linter<'_> {
 
     /// Checks the address of an interface. Standard bindings other than gRPC need HTTP.
     fn address(&mut self, object: &Map<String, Value>, path: &str, binding: &str) {
-        let scheme = text(object, "url").split_once("://").map_or("", |(scheme, _)| scheme);
+        let url = text(object, "url");
+        if binding == Binding::Grpc.as_str() && !url.is_empty() && !url.contains("://") {
+            return self.channel(url, super::below(path, "url"));
+        }
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
         let schemes: &[&str] = match Binding::of(binding) {
             Some(Binding::JsonRpc | Binding::HttpJson) => &["http", "https"],
             Some(Binding::Grpc) => &["http", "https", "grpc", "grpcs"],
@@ -187,18 +188,16 @@ impl Linter<'_> {
     }
 
     /// Checks the address of a gRPC channel: gRPC libraries take host and port.
-    fn channel(&mut self, interface: &Map<String, Value>, path: &str) {
-        let (url, path) = (text(interface, "url"), super::below(path, "url"));
+    fn channel(&mut self, url: &str, path: String) {
         let is_port = |port: &str| port.parse::<u16>().is_ok();
-        let parts = url.rsplit_once(':').filter(|(_, port)| is_port(port));
-        match parts.map(|(host, _)| host) {
-            None | Some("") => {
+        match url.rsplit_once(':').filter(|(_, port)| is_port(port)) {
+            None | Some(("", _)) => {
                 let message = format!("{url:?} is no address of gRPC");
                 let fix = "write it as HOST:PORT, or with scheme and host";
                 self.add(Level::Error, "url", path, message, fix);
             }
-            Some(host) => {
-                self.local(host, url, &path);
+            Some(_) => {
+                self.local(host(url), url, &path);
             }
         }
     }

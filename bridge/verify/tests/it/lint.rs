@@ -112,6 +112,16 @@ fn each_mistake_is_found_by_itself() {
             json!("http://0.0.0.0:9009/a2a"),
             "warning supportedInterfaces[0].url [unspecified-address]",
         ),
+        (
+            "/supportedInterfaces/0",
+            json!({"url": "[::]:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"}),
+            "warning supportedInterfaces[0].url [unspecified-address]",
+        ),
+        (
+            "/supportedInterfaces/0",
+            json!({"url": "[::1]:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"}),
+            "note supportedInterfaces[0].url [local-address]",
+        ),
         ("/documentationUrl", json!("https://h.test/{{version}}"), "error documentationUrl [url]"),
         ("/supportedInterfaces", json!([]), "error url [readable]"),
         ("/supportedInterfaces", json!([]), "write its address, such as \"url\""),
@@ -165,4 +175,29 @@ fn each_mistake_is_found_by_itself() {
     assert!(old("").contains("is empty, so that"), "{}", old(""));
     let lines = shown(&json!({"name": "n", "url": "https://h.test", "description": "a\nb\tc"}));
     assert!(!lines.contains("characters"), "{lines}");
+}
+
+/// The SDKs of both versions pass what the card says to a gRPC channel, which takes host and port.
+#[test]
+fn a_grpc_interface_has_host_and_port_in_0_3_too() {
+    let interface = |url: &str| json!({"url": url, "transport": "GRPC"});
+    for (interfaces, main, expected) in [
+        (json!([interface("h.test:50051")]), "https://h.test/a2a", None),
+        (json!([]), "h.test:50051", None),
+        (json!([interface("[::]:50051")]), "https://h.test/a2a", Some("[unspecified-address]")),
+        (json!([interface("h.test")]), "https://h.test/a2a", Some("is no address of gRPC")),
+    ] {
+        let transport = if main.contains("://") { "JSONRPC" } else { "GRPC" };
+        let card = json!({
+            "name": "n", "description": "d", "version": "1.0.0", "protocolVersion": "0.3.0",
+            "url": main, "preferredTransport": transport, "additionalInterfaces": interfaces,
+            "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{"id": "s", "name": "S", "description": "d", "tags": []}],
+        });
+        let told = shown(&card);
+        match expected {
+            Some(expected) => assert!(told.contains(expected), "{told}"),
+            None => assert!(!told.contains("url"), "{told}"),
+        }
+    }
 }
