@@ -41,6 +41,10 @@ def overview(page):
     # Failures with the same cause are one row, whatever each trial quotes.
     most = page.locator("section", has=page.get_by_text("Failures", exact=True)).locator("td.number").first
     assert int(re.sub(r"\D", "", most.inner_text())) > 1000, most.inner_text()
+    # Names and causes that have no spaces are broken into lines, and letters of two code units are not cut in half.
+    cut = "[...document.querySelectorAll('.card')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText.slice(0, 99))"
+    assert not page.evaluate(cut), page.evaluate(cut)
+    assert page.evaluate("document.body.textContent.isWellFormed()")
     # The two cells of the run, each sample with each.
     compared = page.locator("section", has=page.get_by_text("Compared, paired by sample"))
     assert "model: large → small" in compared.inner_text(), compared.inner_text()
@@ -62,6 +66,8 @@ def trials(page):
     said = page.locator(".bar [role=status]").inner_text().replace("\u202f", " ")
     assert said == "10 000 of 10 000 trials, 1 repeated attempt", said
     assert count_rows(page) < 100, "the list is not windowed"
+    name = page.locator(".row [role=gridcell]").nth(1)
+    assert name.get_attribute("title") == name.text_content() != ""
     measure(page, "trials")
     shot(page, "trials-light")
     page.click("[data-outcome=failed]")
@@ -172,6 +178,9 @@ def main():
                 page.goto(f"{PAGE.as_uri()}#/{view}")
                 page.wait_for_selector("svg .dot, [role=grid], [role=option]")
                 page.wait_for_timeout(400)
+                # Not every browser lets the keyboard scroll what cannot be focused.
+                scrolled = "(e) => e.scrollWidth > e.clientWidth && e.tabIndex < 0"
+                assert not page.evaluate(f"[...document.querySelectorAll('.wide')].filter({scrolled}).length"), view
                 shot(page, f"{view.split('/')[-1].lstrip('0') or view.split('/')[0] or 'overview'}-{name}")
     print(json.dumps(figures, indent=1))
     assert not wrong, wrong[:20]

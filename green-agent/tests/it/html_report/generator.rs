@@ -32,6 +32,8 @@ pub(super) const MESSAGES: usize = 100_000;
 pub(super) const LARGE: usize = 5_000_000;
 
 const SCENARIOS: usize = 25;
+/// The scenario whose name has no place to break a line, and which fails for a cause of its own.
+const LONG_NAMED: usize = 6;
 const CELLS: [&str; 2] = ["small", "large"];
 const SAMPLES: usize = 20;
 const TRIALS: usize = 10;
@@ -79,6 +81,7 @@ pub(super) fn run(folder: &Path, shift: usize) {
 fn scenario_name(at: usize) -> String {
     match at {
         3 => format!("hostile/{}", HOSTILE[1]),
+        LONG_NAMED => format!("pipeline/{}", "\u{1f9ea}_long_".repeat(20)),
         _ => format!("{}/scenario_{at:02}", ["debate", "shop", "pipeline", "bot"][at % 4]),
     }
 }
@@ -88,6 +91,11 @@ fn record(scenario: usize, cell: usize, sample: usize, trial: usize, shift: usiz
     // A number without a pattern, but the same in every run.
     let lot = (number + shift * 97).wrapping_mul(0x9e37_79b9) >> 7 & 0xff;
     let problems = match lot {
+        0..40 if scenario == LONG_NAMED => vec![problem(
+            ProblemKind::Crashed,
+            Owner::Environment,
+            &format!("{} is missing", "/tables".repeat(30)),
+        )],
         0..40 => vec![problem(
             ProblemKind::GoalMissed,
             Owner::Agent,

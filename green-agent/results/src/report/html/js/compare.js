@@ -83,7 +83,7 @@ function differences(run, other) {
   });
   rows.sort((a, b) => b.size - a.size);
   const head = ['scenario', 'before', 'now', 'difference', '95 % interval', 'pairs', 'seconds', 'tokens'];
-  return make('section', { class: 'card' }, make('h2', { text: 'Differences' }), make('div', { class: 'wide' }, make('table', {},
+  return make('section', { class: 'card' }, make('h2', { text: 'Differences' }), wide('Differences', make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at ? 'number' : null, text: name })))),
     make('tbody', {}, ...rows.slice(0, 1000).map(({ row }) => row)))));
 }

@@ -2,7 +2,7 @@
 
 function overviewPage(main) {
   const { run, other } = app;
-  const [top, failed, cost, all] = [make('div'), make('div'), make('div'), make('div', { class: 'wide' })];
+  const [top, failed, cost, all] = [make('div'), make('div'), make('div'), wide('All figures')];
   const plot = new Scores(run, other);
   const empty = make('p', { class: 'empty', text: 'No trial has ended yet.' });
   const axes = make('div');
@@ -118,7 +118,7 @@ function axisPairs(run) {
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || at === 5 ? null : 'number', text: name })))),
     ...compared.slice(0, most).map(axisPair));
   const rest = compared.length > most ? [make('p', { class: 'quiet', text: `and ${counted(compared.length - most, 'other pair')} of values, which green-agent diff RUN --by AXIS prints` })] : [];
-  return [make('section', { class: 'card' }, make('h2', { text: 'Compared, paired by sample' }), make('div', { class: 'wide' }, table), ...rest)];
+  return [make('section', { class: 'card' }, make('h2', { text: 'Compared, paired by sample' }), wide('Compared, paired by sample', table), ...rest)];
 }
 
 function axisPair({ axis, value_a: a, value_b: b, differences }) {
@@ -153,7 +153,7 @@ function faults(run) {
     make('td', { class: 'number', text: count(number) }),
     make('td', {}, outcomeMark(run.outcome(index))),
     make('td', {}, make('a', { href: run.link(index), class: 'said', text: brief(withoutAddresses(problem), 160) }),
-      make('div', { class: 'quiet', text: placesOf(run, index, scenarios, cells) }))));
+      make('div', { class: 'said quiet', text: placesOf(run, index, scenarios, cells) }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
     : make('p', { class: 'empty', text: run.decisions.some(({ about }) => about === 'unended-trials') ? 'Every trial that has ended passed.' : 'Every trial passed.' });

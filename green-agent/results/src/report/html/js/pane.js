@@ -101,7 +101,7 @@ function some(number) {
 
 function tableOf(title, head, rows) {
   const isNumber = (at) => at > 0 && head.length > 2;
-  return make('section', { class: 'wide' }, make('h3', { text: title }), make('table', {},
+  return make('section', {}, make('h3', { text: title }), wide(title, make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: isNumber(at) ? 'number' : null, text: name })))),
-    make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map((cell, at) => make('td', { class: isNumber(at) ? 'number' : at === 0 || head.length === 2 ? 'said' : null, text: cell })))))));
+    make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map((cell, at) => make('td', { class: isNumber(at) ? 'number' : at === 0 || head.length === 2 ? 'said' : null, text: cell }))))))));
 }

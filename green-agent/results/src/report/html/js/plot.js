@@ -97,7 +97,8 @@ function rowOf({ shape, run, group, name, measured, x, y, colour, quiet }) {
 
 /** Shortens a long name to its end, which distinguishes names more often than the beginning. */
 function tail(text, most) {
-  return text.length > most ? `…${text.slice(1 - most)}` : text;
+  const letters = [...text];
+  return letters.length > most ? `…${letters.slice(1 - most).join('')}` : text;
 }
 
 function rangeOf(run, measured, other) {

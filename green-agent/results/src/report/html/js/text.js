@@ -11,7 +11,8 @@ function visible(text) {
 /** Returns the first `most` characters of a text on one line. */
 function brief(text, most) {
   const line = visible(text).replace(/\s+/g, ' ').trim();
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  // Not half a letter that has two code units.
+  return line.length > most ? `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…` : line;
 }
 
 /**
@@ -20,6 +21,11 @@ function brief(text, most) {
  */
 function make(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
+}
+
+/** Makes a region that is scrolled sideways if it is wider than the page, by the keyboard, too. */
+function wide(label, ...children) {
+  return make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': label }, ...children);
 }
 
 /** Makes a paragraph with an error of the page itself, which the console gets too. */

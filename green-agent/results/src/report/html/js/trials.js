@@ -174,7 +174,8 @@ function headOf(changed) {
 }
 
 function trialRow(run, index) {
-  const cell = (text, more = '') => make('span', { role: 'gridcell', class: more, text });
+  // A name that is cut off is read under the pointer.
+  const cell = (text, more = '') => make('span', { role: 'gridcell', class: more, title: visible(text), text });
   const { trials } = run;
   const tried = trials.attempt[index] > 1 || !trials.last[index] ? ` / ${trials.attempt[index]}` : '';
   const mark = make('span', { role: 'gridcell' }, outcomeMark(run.outcome(index)));
