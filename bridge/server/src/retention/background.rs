@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{clock, store::StoreError};
 
-/// The time from the start until the first work. Programs that run only briefly must do it too, or their disk fills.
+/// The time from the start until disk space is first freed. Programs that run only briefly must do it too, or their disk fills.
 const FIRST: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,10 @@ impl Retention {
 
 /// Repeats the work until the last clone of the retention is dropped, which drops the work too.
 async fn repeat(inner: Weak<Inner>, work: Work) {
-    let mut rest = FIRST;
+    let mut rest = match work {
+        Work::Deleting | Work::GivingRoomBack => FIRST,
+        Work::Measuring => Duration::ZERO,
+    };
     loop {
         sleep(rest).await;
         rest = EVERY;

@@ -281,9 +281,12 @@ mod tests {
     use bridge_protocol::a2a::TaskState;
 
     use super::*;
-    use crate::store::{
-        EndedTasks, MemoryStore,
-        testing::{FailingStore, Sample, status},
+    use crate::{
+        metrics::TextFormat,
+        store::{
+            EndedTasks, MemoryStore,
+            testing::{FailingStore, Sample, status},
+        },
     };
 
     const AGENT: &str = "sample";
@@ -400,6 +403,16 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
         assert_eq!(counted_tasks(&store).await.tasks, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_disk_is_measured_at_the_start() {
+        let store: Arc<dyn Store> = Arc::new(FailingStore::new(store(0).await));
+        let retention = retention(&store, RetentionRule::default());
+        retention.start();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let text = retention.0.metrics.text(TextFormat::OpenMetrics);
+        assert!(text.contains("store_bytes{part=\"log\"} 0"), "{text}");
     }
 
     #[tokio::test]

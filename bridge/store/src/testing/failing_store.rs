@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Append, Deletion, Head, Idle, Leases, ListPosition, ListQuery, Listener, Page, RecordKey,
-    Result, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
+    Append, Deletion, DiskUse, Head, Idle, Leases, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Result, Seq, Snapshot, Store, StoreError, StoredEvent, TaskCounts, Watch,
     caller::Caller,
     testing::{Sample, status},
 };
@@ -210,6 +210,11 @@ impl Store for FailingStore {
     async fn maintain(&self) -> Result<bool> {
         self.maintained.fetch_add(1, Ordering::SeqCst);
         self.store.maintain().await
+    }
+
+    /// Reports an empty disk, whatever the wrapped store is on.
+    async fn disk_use(&self) -> Result<Option<DiskUse>> {
+        Ok(Some(DiskUse::default()))
     }
 
     fn leases(&self) -> Option<Arc<dyn Leases>> {
