@@ -34,6 +34,8 @@ pub struct FailingStore {
     pub unavailable: AtomicUsize,
     /// The number of next appends that fail with [`StoreError::Full`].
     pub full: AtomicUsize,
+    /// The number of next appends that are made although they fail with [`StoreError::Unavailable`].
+    pub unanswered: AtomicUsize,
     /// The number of next appends that return only when [`release`](Self::release) has a permit.
     pub delayed: AtomicUsize,
     /// The number of next calls of [`Store::watch`] that fail with [`StoreError::Unavailable`].
@@ -70,6 +72,7 @@ impl FailingStore {
             unwritable: AtomicUsize::new(0),
             unavailable: AtomicUsize::new(0),
             full: AtomicUsize::new(0),
+            unanswered: AtomicUsize::new(0),
             delayed: AtomicUsize::new(0),
             unwatchable: AtomicUsize::new(0),
             release: Semaphore::new(0),
@@ -109,6 +112,10 @@ impl Store for FailingStore {
                 Err(StoreError::Unavailable { reason: "a test says so".to_owned() })
             }
             false if decrement(&self.full) => Err(StoreError::Full { doing: "a test".to_owned() }),
+            false if decrement(&self.unanswered) => {
+                let appended = self.store.append(caller, append).await;
+                appended.and(Err(StoreError::Unavailable { reason: "a test says so".to_owned() }))
+            }
             false => self.store.append(caller, append).await,
         };
         if is_delayed && let Ok(release) = self.release.acquire().await {

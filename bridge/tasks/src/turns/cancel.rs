@@ -6,20 +6,25 @@ use std::sync::{
 };
 
 use bridge_protocol::a2a::TaskState;
+use jiff::Timestamp;
 use tokio::time::{Duration, sleep, timeout};
 
 use super::{TurnError, Turns, open_artifacts, queue::possible_keys};
 use crate::{
     agent::Agent,
     caller::Caller,
+    clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Turn, TurnState},
+    store::{Event, Head, Store, StoreError, Turn, TurnState},
 };
 
 /// The time in which an agent must be notified of a cancelation and have cleaned up.
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
-/// The pause after which a canceled task that could not be read is read again.
+/// The time after which a cancelation whose result was lost counts as not made.
+const RESULT_WAIT: Duration = Duration::from_secs(600);
+
+/// The pause after which a task that could not be read is read again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Turns {
@@ -40,18 +45,52 @@ impl Turns {
             agent_is_aware.store(agent_knows(head), Ordering::Relaxed);
             [closing, &cancelation(&handle, head)].concat()
         };
+        let since = clock::now();
         let canceled = open_artifacts::append_closing(&handle, &[], events).await;
-        canceled.map_err(|error| match error {
-            EmitError::Ended { task } => TurnError::Ended { task },
-            EmitError::Store(error) => error.into(),
-        })?;
-        possible_keys(&head).iter().for_each(|key| self.0.queues.cancel(key, task));
-        if agent_is_aware.into_inner()
-            && let Some(agent) = self.agent(agent)
-        {
-            self.notify_agent(agent, caller.clone(), Arc::clone(&head.task)).await;
+        let agent = agent_is_aware.into_inner().then(|| self.agent(agent)).flatten();
+        match canceled {
+            Ok(()) => {
+                self.stop_and_notify(&head, agent).await;
+                Ok(())
+            }
+            Err(EmitError::Ended { task }) => Err(TurnError::Ended { task }),
+            Err(EmitError::Store(error)) => {
+                if let StoreError::Unavailable { .. } = error {
+                    self.stop_and_notify_if_canceled(head, agent, since);
+                }
+                Err(error.into())
+            }
         }
-        Ok(())
+    }
+
+    /// Stops the turns of a canceled task, and notifies the agent.
+    async fn stop_and_notify(&self, head: &Head, agent: Option<Arc<Agent>>) {
+        let Head { owner, task, .. } = head;
+        possible_keys(head).iter().for_each(|key| self.0.queues.cancel(key, task));
+        if let Some(agent) = agent {
+            self.notify_agent(agent, owner.clone(), Arc::clone(task)).await;
+        }
+    }
+
+    /// Does the same later, if a cancelation that began at `since` is in the log although its result was lost.
+    pub(super) fn stop_and_notify_if_canceled(
+        &self,
+        head: Arc<Head>,
+        agent: Option<Arc<Agent>>,
+        since: Timestamp,
+    ) {
+        // A later cancelation notifies the agent itself. The log has milliseconds.
+        let attempt = since.as_millisecond()..=clock::now().as_millisecond();
+        let turns = self.clone();
+        tokio::spawn(async move {
+            let ended = ended(&*turns.0.store, &head.owner, &head.task);
+            if let Ok(Some(ended)) = timeout(RESULT_WAIT, ended).await
+                && ended.state == TaskState::Canceled
+                && attempt.contains(&ended.status_time.as_millisecond())
+            {
+                turns.stop_and_notify(&head, agent).await;
+            }
+        });
     }
 
     /// Notifies the agent of a canceled task as soon as the task can be read. The caller does not wait for the agent.
@@ -80,6 +119,25 @@ impl Turns {
                 );
             }
         });
+    }
+}
+
+/// Waits until a task has ended, and returns its head; `None` if the task cannot be read any more.
+pub(super) async fn ended(store: &dyn Store, caller: &Caller, task: &str) -> Option<Arc<Head>> {
+    let mut watch = loop {
+        match store.watch(caller, task).await {
+            Ok(watch) => break watch,
+            Err(error) if error.is_temporary() => sleep(AGAIN).await,
+            Err(_) => return None,
+        }
+    };
+    let mut seen = 0;
+    loop {
+        let head = watch.after(seen).await?;
+        if head.state.is_terminal() {
+            return Some(head);
+        }
+        seen = head.seq;
     }
 }
 

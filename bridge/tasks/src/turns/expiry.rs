@@ -16,7 +16,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Head, Idle, ListPosition},
+    store::{Head, Idle, ListPosition, StoreError},
 };
 
 /// The number of tasks that are read at a time.
@@ -111,11 +111,18 @@ impl Turns {
         let text = format!("Nobody answered within {limit:?}.");
         let update = Update::said(TaskState::Canceled, format!("{task}.expired"), text);
         let events = handle.events(vec![update]);
+        let since = clock::now();
         let canceled = handle.append(|head| (head.seq == seen.seq).then(|| events.clone()));
         match canceled.await {
             Ok(Some(_)) => {}
             Ok(None) | Err(EmitError::Ended { .. }) => return Ok(false),
-            Err(error @ EmitError::Store(_)) => return Err(error),
+            Err(EmitError::Store(error)) => {
+                if let StoreError::Unavailable { .. } = error {
+                    let (head, agent) = (Arc::new(seen.clone()), Some(Arc::clone(agent)));
+                    self.stop_and_notify_if_canceled(head, agent, since);
+                }
+                return Err(EmitError::Store(error));
+            }
         }
         self.notify_agent(Arc::clone(agent), owner.clone(), Arc::clone(task)).await;
         Ok(true)
@@ -146,7 +153,10 @@ async fn expire_periodically(inner: Weak<TurnsInner>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Mutex, atomic::Ordering};
+    use std::{
+        collections::BTreeSet,
+        sync::{Mutex, atomic::Ordering},
+    };
 
     use async_trait::async_trait;
     use bridge_protocol::a2a::{AgentCard, Message, Part, Role, Task};
@@ -280,5 +290,21 @@ mod tests {
         for expired in [1, 1, 0] {
             assert_eq!(turns.expire(later).await.unwrap(), expired);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_is_told_of_expired_tasks_once_though_an_answer_of_the_store_was_lost() {
+        let (asking, hour) = (Arc::new(Asking::default()), Duration::from_secs(3600));
+        let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+        let turns = Turns::new(store.clone(), [agent(asking.clone(), Some(hour))]);
+        let waiting = BTreeSet::from([say(&turns, "hello").await, say(&turns, "again").await]);
+        let later = clock::now() + 2 * hour;
+        store.unanswered.store(1, Ordering::SeqCst);
+        for expired in [1, 0] {
+            assert_eq!(turns.expire(later).await.unwrap(), expired);
+        }
+        sleep(Duration::from_secs(60)).await;
+        let told = asking.0.lock().unwrap().clone();
+        assert_eq!((told.len(), told.into_iter().collect()), (2, waiting));
     }
 }

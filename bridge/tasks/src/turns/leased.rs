@@ -14,6 +14,7 @@ use tokio::{sync::Notify, task::JoinSet, time::sleep};
 
 use super::{
     TurnError, Turns, TurnsInner,
+    cancel::ended,
     conversation_slot::ConversationSlot,
     queue::{ConversationKey, NextTurn, TurnJob, conversation_key},
     run::ReadyTurn,
@@ -242,20 +243,9 @@ impl Turns {
         let (caller, task) = (job.caller.clone(), job.task.clone());
         let mut watching = JoinSet::new();
         watching.spawn(async move {
-            let mut watch = loop {
-                match store.watch(&caller, &task).await {
-                    Ok(watch) => break watch,
-                    // The turn is not over when the store is available again, and can be canceled then.
-                    Err(error) if error.is_temporary() => sleep(AGAIN).await,
-                    Err(_) => return,
-                }
-            };
-            let mut seen = 0;
-            while let Some(head) = watch.after(seen).await {
-                if head.state == TaskState::Canceled {
-                    return cancel_signal.cancel();
-                }
-                seen = head.seq;
+            let ended = ended(&*store, &caller, &task).await;
+            if ended.is_some_and(|head| head.state == TaskState::Canceled) {
+                cancel_signal.cancel();
             }
         });
         Some(watching)

@@ -5,7 +5,10 @@ use std::sync::Mutex;
 use tokio::task::yield_now;
 
 use super::*;
-use crate::store::{Deletion, TurnState};
+use crate::{
+    clock,
+    store::{Deletion, TurnState},
+};
 use bridge_protocol::a2a::Task;
 
 /// An agent that ignores cancelations during its turns, and records those that it is notified of.
@@ -96,4 +99,41 @@ async fn a_message_whose_task_is_canceled_while_it_is_logged_leaves_its_conversa
     assert_eq!(ended.unwrap().state, TaskState::Completed);
     let head = store.head(&Caller::anonymous(), &task).await.unwrap();
     assert_eq!((&head.state, head.turns.len()), (&TaskState::Canceled, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_notified_once_of_a_cancelation_whose_answer_was_lost() {
+    let (turns, deaf, store) = deaf();
+    let task = turns.submit(incoming("m-1", "wait", None)).await.unwrap().task;
+    for _ in 0..10 {
+        yield_now().await;
+    }
+    store.unanswered.store(1, Ordering::SeqCst);
+    let lost = turns.cancel("acting", &Caller::anonymous(), &task).await;
+    assert!(matches!(lost, Err(TurnError::Store(StoreError::Unavailable { .. }))), "{lost:?}");
+    let again = turns.cancel("acting", &Caller::anonymous(), &task).await;
+    assert!(matches!(again, Err(TurnError::Ended { .. })), "{again:?}");
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(deaf.0.lock().unwrap().len(), 1);
+    // The agent is deaf, so its turn is over because of the cancelation.
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(turns.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_notified_once_of_a_cancelation_that_is_repeated_since_it_was_refused() {
+    let (turns, deaf, store) = deaf();
+    let task = turns.submit(incoming("m-1", "wait", None)).await.unwrap().task;
+    for _ in 0..10 {
+        yield_now().await;
+    }
+    store.unavailable.store(1, Ordering::SeqCst);
+    turns.cancel("acting", &Caller::anonymous(), &task).await.unwrap_err();
+    let refused = clock::now();
+    while clock::now().as_millisecond() == refused.as_millisecond() {
+        yield_now().await;
+    }
+    turns.cancel("acting", &Caller::anonymous(), &task).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(deaf.0.lock().unwrap().len(), 1);
 }
