@@ -38,3 +38,39 @@ fn rename(message: &mut Message, client_id: &str) {
         message.task_id = Some(client_id.to_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{
+        a2a::{Part, Role, TaskState, TaskStatus, TaskStatusUpdateEvent},
+        wire::{Wire as _, to_value},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_message_of_a_status_names_the_clients_task_too() {
+        let message = |task: &str| Message {
+            task_id: Some(task.to_owned()),
+            ..Message::new("m", Role::Agent, vec![Part::text("Which one?")])
+        };
+        let status = |task: &str| TaskStatus {
+            message: Some(message(task)),
+            ..TaskStatus::new(TaskState::InputRequired)
+        };
+        let whole = |id: &str| Task {
+            history: vec![message(id)],
+            context_id: Some("c".to_owned()),
+            ..Task::new(id, status(id))
+        };
+        assert_eq!(task(whole("own"), Some("theirs")), whole("theirs"));
+        assert_eq!(task(whole("own"), None), whole("own"));
+        let update = |id: &str| {
+            let update = json!({"taskId": id, "contextId": "c", "status": to_value(&status(id))});
+            TaskStatusUpdateEvent::read(update).unwrap()
+        };
+        let changed = item(StreamResponse::StatusUpdate(update("own")), Some("theirs"));
+        assert_eq!(changed, StreamResponse::StatusUpdate(update("theirs")));
+    }
+}

@@ -1,10 +1,12 @@
 //! Tests the four operations, for the owner and for other callers.
 
+use std::sync::Arc;
+
 use axum::{Extension, Router};
-use bridge::caller::Caller;
+use bridge::{caller::Caller, push::PushSettings, store::MemoryStore};
 use serde_json::{Value, json};
 
-use super::{app, call, say};
+use super::{app, app_with, call, loopback, say};
 use crate::app::rpc;
 
 const HOOK: &str = "https://client.example/hook";
@@ -187,6 +189,21 @@ async fn mistakes_are_reported_with_their_field() {
     )
     .await;
     assert_eq!(list["configs"], json!([]));
+}
+
+#[tokio::test]
+async fn a_message_whose_setting_would_be_one_too_many_is_not_logged() {
+    let store = Arc::new(MemoryStore::new());
+    let app = app_with(store, PushSettings { per_task: 1, ..loopback() }).await;
+    let task = task(&app).await;
+    let first = json!({"taskId": task, "id": "a", "url": HOOK});
+    call(&app, "CreateTaskPushNotificationConfig", first).await;
+    let mut params = say("m-2", "hello", &json!({"id": "b", "url": HOOK}));
+    params["message"]["taskId"] = task.as_str().into();
+    let (code, said) = error(&app, Some("1.0"), "SendMessage", params).await;
+    assert_eq!(code, -32004, "{said}");
+    let found = call(&app, "GetTask", json!({ "id": task })).await;
+    assert!(!found.to_string().contains("m-2"), "{found}");
 }
 
 /// Another's task, another agent's, and one that never was are all the same.

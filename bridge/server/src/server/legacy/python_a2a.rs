@@ -102,8 +102,19 @@ fn refusal(error: &Error) -> Response {
 #[cfg(test)]
 mod tests {
     use axum::http::header::RETRY_AFTER;
+    use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
 
     use super::*;
+
+    #[test]
+    fn a_task_that_is_looked_up_shows_its_answer_as_an_artifact() {
+        let answer = Message::new("m", Role::Agent, vec![Part::text("42")]);
+        let status = TaskStatus { message: Some(answer), ..TaskStatus::new(TaskState::Completed) };
+        let Reply::Task(shown) = with_answer(Reply::Task(Arc::new(Task::new("t", status)))) else {
+            panic!("expected a task");
+        };
+        assert_eq!(shown.artifacts[0].parts[0].as_text(), Some("42"));
+    }
 
     #[test]
     fn a_refusal_says_when_to_try_again() {
