@@ -1,6 +1,7 @@
 //! Tests the limits of agents: memory, turns, and the size of a task.
 
 use super::*;
+use crate::store::TurnState;
 
 /// Returns a message of this many bytes in a new context.
 fn large(id: &str, size: usize, caller: &str) -> IncomingMessage {
@@ -67,6 +68,9 @@ async fn running_and_waiting_turns_of_an_agent_are_limited() {
     assert!(matches!(refused, Err(TurnError::AgentBusy { turns: 2 })), "{refused:?}");
     let again = turns.submit(large("m-2", 1, "two")).await.unwrap();
     assert!(again.repeated && again.task == second.task);
+    sleep(Duration::from_secs(60)).await;
+    let waiting = turns.store().head(&Caller::new("two"), &second.task).await.unwrap();
+    assert_eq!(waiting.turns[0].state, TurnState::Queued);
     acting.may_go_on.add_permits(3);
     for (task, caller) in [(&first.task, "one"), (&second.task, "two")] {
         let caller = Caller::new(caller);

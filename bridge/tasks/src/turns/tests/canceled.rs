@@ -80,6 +80,20 @@ async fn an_agent_that_ignores_a_cancelation_delays_its_conversation_for_seconds
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_canceled_task_that_waits_for_its_turn_makes_room_for_another() {
+    let acting = Acting::new(0);
+    let mut agent = agent(&acting);
+    agent.settings.queue = 1;
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent]);
+    turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let second = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let refused = turns.submit(incoming("m-3", "hello", None)).await;
+    assert!(matches!(refused, Err(TurnError::Busy { waiting: 1 })), "{refused:?}");
+    turns.cancel("acting", &Caller::anonymous(), &second.task).await.unwrap();
+    turns.submit(incoming("m-3", "hello", None)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_whose_task_is_canceled_while_it_is_logged_leaves_its_conversation_free() {
     let (turns, _, store) = deaf();
     let task = turns.submit(incoming("m-1", "wait", None)).await.unwrap().task;
