@@ -4,7 +4,7 @@
 //! meanwhile wait in the log, where the holder finds them when it releases the lease. When a process sends no heartbeat for
 //! some time, another process frees its leases, and the store refuses its appends from then on.
 
-use std::{collections::BTreeMap, fmt, future::pending, time::Duration};
+use std::{collections::BTreeMap, fmt, future::pending, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
@@ -121,6 +121,9 @@ pub trait Leases: Send + Sync + fmt::Debug {
 /// The pause between two attempts to acquire a lease.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
+/// The pause between two attempts to release a lease.
+const RELEASE_PAUSE: Duration = Duration::from_secs(1);
+
 /// The time for which a lease is awaited.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -131,7 +134,7 @@ impl dyn Leases {
     /// # Errors
     /// `Unavailable` if other processes hold the lease for too long.
     pub async fn run_with_lease<T, E: From<StoreError>>(
-        &self,
+        self: &Arc<Self>,
         lease: Conversation<'_>,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
@@ -145,8 +148,23 @@ impl dyn Leases {
         }
         let done = work.await;
         if let Err(error) = self.release(lease).await {
-            tracing::debug!(%error, "a lease was not released");
+            tracing::debug!(%error, "a lease is released later");
+            self.release_later(lease);
         }
         done
+    }
+
+    /// Releases a lease as soon as the store can be reached. Otherwise other processes would wait for this one as long as it
+    /// lives.
+    fn release_later(self: &Arc<Self>, lease: Conversation<'_>) {
+        let (agent, caller, id) =
+            (lease.agent.to_owned(), lease.caller.clone(), lease.id.to_owned());
+        let leases = Arc::clone(self);
+        tokio::spawn(async move {
+            let lease = Conversation { agent: &agent, caller: &caller, id: &id };
+            while leases.release(lease).await.is_err() {
+                sleep(RELEASE_PAUSE).await;
+            }
+        });
     }
 }

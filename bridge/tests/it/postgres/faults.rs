@@ -2,8 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{
-    Append, Call, Event, PostgresStore, RecordKey, Store, StoreError, testing::Sample,
+use bridge::{
+    caller::Caller,
+    store::{
+        Append, Call, Conversation, Event, PostgresStore, RecordKey, Store, StoreError,
+        testing::Sample,
+    },
 };
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::{
@@ -297,4 +301,27 @@ async fn a_database_that_comes_back_is_used_again() {
     let seq = sample.then(&other, 3, said("found")).await;
     let head = timeout(Duration::from_secs(120), watch.after(seq - 1)).await.unwrap();
     assert_eq!(head.unwrap().seq, seq);
+}
+
+/// A lease that stays with a process which has nothing to do there keeps all others away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_could_not_be_released_becomes_free_when_the_database_is_back() {
+    let server = Server::start(&[]);
+    let database = server.database().await;
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    let (leases, alice) = (store.leases().unwrap(), Caller::new("alice"));
+    let lease = Conversation { agent: "sample", caller: &alice, id: "c" };
+    let work = async {
+        // Leases are written without waiting for the disk.
+        database.execute("CHECKPOINT").await;
+        server.stop();
+        Ok::<_, StoreError>(())
+    };
+    leases.run_with_lease(lease, work).await.unwrap();
+    server.start_again();
+    let back = Instant::now();
+    while database.number("SELECT count(*) FROM bridge.conversations").await > 0 {
+        assert!(back.elapsed() < Duration::from_secs(60), "nobody else gets the lease");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
