@@ -181,6 +181,16 @@ pub(super) async fn create_task(
     context: String,
     metadata: Option<Metadata>,
 ) -> Result<Arc<Head>, StoreError> {
+    store.append(caller, creation(agent, caller, context, metadata)).await
+}
+
+/// Returns the append that creates such a task.
+pub(super) fn creation(
+    agent: &str,
+    caller: &Caller,
+    context: String,
+    metadata: Option<Metadata>,
+) -> Append {
     let created = Event::Created(Created {
         agent: agent.into(),
         owner: caller.clone(),
@@ -188,10 +198,8 @@ pub(super) async fn create_task(
         client_id: None,
         metadata,
     });
-    let events = vec![created];
     let task = clock::new_id().into();
-    let append = Append { task, expected: 0, time: clock::now(), events };
-    store.append(caller, append).await
+    Append { task, expected: 0, time: clock::now(), events: vec![created] }
 }
 
 fn unread(error: StoreError) -> ContinueError {

@@ -116,6 +116,35 @@ async fn no_news_are_lost_that_come_at_the_same_moment_and_each_end_their_task()
 }
 
 #[tokio::test]
+async fn no_change_is_lost_that_comes_at_the_same_moment_as_news() {
+    let bot = StandIn::echo().await;
+    let settings = RemoteSettings { silent_end: SilentEnd::Completed, ..in_contexts() };
+    let world = World::of(&bot, settings).await;
+    world.say("hi").await;
+    let post = first(&bot).await;
+    let id = post.say("early").await;
+    let changed = post.below(&format!("/activities/{id}"));
+    let begin = json!({"members": [post.activity["from"]]});
+    let texts: BTreeSet<String> = (0..45).map(|number| format!("news {number}")).collect();
+    let posting = texts.iter().enumerate().map(async |(number, text)| match number % 3 {
+        0 => drop(post.say(text).await),
+        1 => {
+            let change = post.reply(json!({"id": id, "text": text}));
+            assert_eq!(post.call("PUT", &changed, &change).await.0, 200);
+        }
+        _ => {
+            let mut begin = begin.clone();
+            begin["activity"] = json!({"type": "message", "text": text});
+            assert_eq!(post.call("POST", &post.route("/conversations"), &begin).await.0, 201);
+        }
+    });
+    join_all(posting).await;
+    let shown: BTreeSet<String> = tasks(&world).await.iter().flat_map(all_said).collect();
+    let lost: Vec<_> = texts.difference(&shown).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+#[tokio::test]
 async fn messages_about_a_cancel_are_dropped() {
     let bot = StandIn::that(async |post: Post| match post.activity["type"].as_str() {
         Some("message") => StatusCode::ACCEPTED.into_response(),

@@ -19,7 +19,7 @@ use super::{
     connector_session::{ConnectorError, ConnectorSession, Result},
     executor::RemoteExecutor,
     files::{File, FileStore},
-    follow_up_task::CreationLocks,
+    follow_up_task::NamedLocks,
     open_turns::OpenTurns,
     recent_activities::RecentActivities,
     redactor::Redactor,
@@ -167,7 +167,9 @@ pub(super) struct ChannelInner {
     pub(super) service_urls: ServiceUrls,
     pub(super) open_turns: OpenTurns,
     pub(super) files: FileStore,
-    pub(super) creation_locks: CreationLocks,
+    /// The locks under which bots create tasks, by the secret of the service URL, and post activities outside of turns, by task.
+    pub(super) creation_locks: NamedLocks,
+    pub(super) posting_locks: NamedLocks,
     pub(super) recent_activities: RecentActivities,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
     /// The timing of each bot's 202, by the bot's URL.
@@ -180,7 +182,8 @@ impl ChannelInner {
             service_urls: ServiceUrls::new(store.clone()),
             files: FileStore::new(store.clone(), settings.upload_limit, settings.uploads_per_task),
             open_turns: OpenTurns::default(),
-            creation_locks: CreationLocks::default(),
+            creation_locks: NamedLocks::default(),
+            posting_locks: NamedLocks::default(),
             recent_activities: RecentActivities::default(),
             bots: Mutex::default(),
             acceptances: Mutex::default(),
@@ -280,4 +283,30 @@ fn connections() -> reqwest::Result<Connections> {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    #[tokio::test]
+    async fn a_removed_bot_may_not_call_and_a_replaced_one_leaves_the_other_alone() {
+        let url = || "http://localhost:3978".parse().unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let channel = Channel::new(store, ChannelSettings::at(url())).unwrap();
+        let scope = ServiceUrlScope {
+            agent: "bot".into(),
+            caller: Caller::anonymous(),
+            context: "c".into(),
+        };
+        let agents = [(); 2].map(|()| channel.agent(RemoteBot::new("bot", url())).executor);
+        agents.iter().for_each(|executor| executor.on_added());
+        agents[0].on_removed();
+        let secret = channel.0.service_urls.secret(&scope).await.unwrap();
+        channel.admit(secret.expose(), None).await.unwrap();
+        agents[1].on_removed();
+        let refused = channel.admit(secret.expose(), None).await;
+        assert!(matches!(refused, Err(ConnectorError::UnknownAddress)), "{refused:?}");
+    }
 }

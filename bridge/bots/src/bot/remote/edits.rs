@@ -28,7 +28,7 @@ impl ConnectorSession {
             Activity { kind: ActivityType::MessageUpdate, id: Some(id.into()), ..activity };
         let place = self.task_of_change(head, update.reply_to_id.as_deref()).await?;
         if self.append(&place, update.clone()).await?.is_late {
-            Box::pin(self.follow_up(head, id, update)).await?;
+            Box::pin(self.follow_up(head, id, &update)).await?;
         }
         Ok(id.into())
     }

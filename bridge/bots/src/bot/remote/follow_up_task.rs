@@ -32,20 +32,28 @@ const CLEANUP_TIME: Duration = Duration::from_secs(30);
 /// The name of the leases under which tasks are created, which no agent has.
 const CREATION: &str = "\u{1f}creation";
 
-/// The locks for the creation of tasks by bots that are held or waited for, one for each service URL.
-#[derive(Debug, Default)]
-pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+/// The task to which an activity belongs.
+pub(super) enum TargetTask {
+    /// A task that exists.
+    Known(Arc<Head>),
+    /// A task that begins with the activity, which has this id.
+    Begun { posted: String },
+}
 
-impl CreationLocks {
-    /// Returns the lock of the service URL with this secret. The lock exists as long as it is held.
-    pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
+/// Locks that are held or waited for, by name.
+#[derive(Debug, Default)]
+pub(super) struct NamedLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl NamedLocks {
+    /// Returns the lock with this name. It exists as long as it is held.
+    pub(super) fn of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = lock(&self.0);
         all.retain(|_, lock| lock.strong_count() > 0);
-        if let Some(lock) = all.get(secret).and_then(Weak::upgrade) {
+        if let Some(lock) = all.get(name).and_then(Weak::upgrade) {
             return lock;
         }
         let lock = Arc::default();
-        all.insert(secret.to_owned(), Arc::downgrade(&lock));
+        all.insert(name.to_owned(), Arc::downgrade(&lock));
         lock
     }
 }
@@ -60,12 +68,12 @@ impl ConnectorSession {
         meant: &Arc<Head>,
         activity: &Activity,
         key: &CallKey,
-    ) -> Result<Arc<Head>> {
+    ) -> Result<TargetTask> {
         let goes_on = self.bot.settings.conversation == ConversationScope::Context
             && activity.kind == ActivityType::Message
             && self.is_over(meant);
         if !goes_on {
-            return Ok(meant.clone());
+            return Ok(TargetTask::Known(meant.clone()));
         }
         // Of several simultaneous messages, the first one creates the task.
         let beginning = self.channel.creation_locks.of(self.secret.expose());
@@ -73,40 +81,44 @@ impl ConnectorSession {
         let answered = activity.reply_to_id.as_deref().and_then(ids::task_of);
         let answered = answered.filter(|task| *task == &*meant.task).map(|_| &**meant);
         let Some(leases) = self.channel.store.leases() else {
-            return self.newest_open_task(key, answered).await;
+            return self.newest_open_task(activity, key, answered).await;
         };
         let lease = Conversation {
             agent: CREATION,
             caller: &self.scope.caller,
             id: &format!("{}/{}", self.scope.agent, self.scope.context),
         };
-        leases.run_with_lease(lease, self.newest_open_task(key, answered)).await
+        leases.run_with_lease(lease, self.newest_open_task(activity, key, answered)).await
     }
 
     /// Returns the newest task if it has ended and its log has the call with this key. Otherwise returns the task whose turn runs,
-    /// or a new task that follows the answered one, if there is an answered one. If no turn runs, returns the newest task if it is
-    /// open, or a new one.
-    async fn newest_open_task(&self, key: &CallKey, answered: Option<&Head>) -> Result<Arc<Head>> {
+    /// or begins a task that follows the answered one, if there is an answered one. If no turn runs, returns the newest task if it
+    /// is open, or begins one.
+    async fn newest_open_task(
+        &self,
+        activity: &Activity,
+        key: &CallKey,
+        answered: Option<&Head>,
+    ) -> Result<TargetTask> {
         let CurrentTasks { running, newest } = self.current_tasks().await?;
         let ended = newest.as_ref().filter(|last| last.state.is_terminal());
         if let Some(last) = ended
             && self.is_shared()
             && self.posted_before(&last.task, key).await?.is_some()
         {
-            return Ok(last.clone());
+            return Ok(TargetTask::Known(last.clone()));
         }
-        match (running, answered, newest) {
-            (Some(_), Some(ended), _) => self.create_follow_up(json!({"taskId": ended.task})).await,
-            (Some(running), None, _) => Ok(running),
-            (None, _, Some(last)) if !last.state.is_terminal() => Ok(last),
-            (None, _, Some(_) | None) => self.create_task(None).await,
-        }
-    }
-
-    /// Creates a task with a reference to the task that it follows.
-    async fn create_follow_up(&self, follows: Value) -> Result<Arc<Head>> {
-        let metadata = Metadata::from_iter([(FOLLOWS.to_owned(), follows)]);
-        self.create_task(Some(metadata)).await
+        let metadata = match (running, answered, newest) {
+            (Some(_), Some(ended), _) => Some(following(json!({"taskId": ended.task}))),
+            (Some(running), None, _) => return Ok(TargetTask::Known(running)),
+            (None, _, Some(last)) if !last.state.is_terminal() => {
+                return Ok(TargetTask::Known(last));
+            }
+            (None, _, Some(_) | None) => None,
+        };
+        let suffix = self.is_shared().then(|| key.to_string());
+        let (_, posted) = self.begin_task(metadata, activity, suffix).await?;
+        Ok(TargetTask::Begun { posted })
     }
 
     /// Creates a task for the new version of a message in a task that has ended, with a reference to that task.
@@ -115,7 +127,7 @@ impl ConnectorSession {
         &self,
         ended: &Arc<Head>,
         id: &str,
-        update: Activity,
+        update: &Activity,
     ) -> Result<()> {
         let caller = &self.scope.caller;
         let ended = self.channel.store.head(caller, &ended.task).await?;
@@ -123,8 +135,7 @@ impl ConnectorSession {
             return Ok(());
         }
         let follows = json!({"taskId": ended.task, "messageId": id});
-        let head = self.create_follow_up(follows).await?;
-        self.append(&head, update).await.map(drop)
+        self.begin_task(Some(following(follows)), update, None).await.map(drop)
     }
 
     /// Returns whether a task has ended, and its last turn or cleanup is over too.
@@ -145,6 +156,11 @@ impl ConnectorSession {
     }
 }
 
+/// Returns the metadata of a task that refers to the one that it follows.
+fn following(ended: Value) -> Metadata {
+    Metadata::from_iter([(FOLLOWS.to_owned(), ended)])
+}
+
 fn is_being_cleaned_up(head: &Head) -> bool {
     let since = clock::now().duration_since(head.status_time);
     head.state == TaskState::Canceled && since.unsigned_abs() < CLEANUP_TIME
@@ -155,8 +171,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_those_of_one_service_url_wait_for_each_other() {
-        let creation_locks = CreationLocks::default();
+    fn only_those_of_one_name_wait_for_each_other() {
+        let creation_locks = NamedLocks::default();
         let (one, again, other) =
             (creation_locks.of("one"), creation_locks.of("one"), creation_locks.of("other"));
         let held = one.try_lock();

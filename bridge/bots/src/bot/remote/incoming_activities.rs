@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_protocol::{
-    a2a::{Content, Metadata, Part},
+    a2a::{Content, Metadata, Part, Task},
     activity::{Activity, ActivityType, ChannelAccount},
     wire::{FieldError, Wire as _},
 };
@@ -14,16 +14,21 @@ use serde_json::{Value, json};
 use super::{
     connector_session::{ConnectorError, ConnectorSession, Result},
     files::{ORIGINAL, THUMBNAIL, Upload},
+    follow_up_task::TargetTask,
     open_turns,
     recent_activities::CallKey,
     service_url::ServiceUrlScope,
     turn_placement::{ActivitySource, PostedActivity},
 };
 use crate::{
-    bot::{conversations::create_task, log_writer, output::log_dropped},
+    bot::{
+        conversations::{create_task, creation},
+        log_writer,
+        output::log_dropped,
+    },
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::Head,
+    store::{Head, Snapshot},
 };
 
 impl ConnectorSession {
@@ -56,7 +61,10 @@ impl ConnectorSession {
     ) -> Result<String> {
         let mut meant = Arc::clone(head);
         loop {
-            let target = self.target_task(&meant, activity, key).await?;
+            let target = match self.target_task(&meant, activity, key).await? {
+                TargetTask::Known(head) => head,
+                TargetTask::Begun { posted } => return Ok(posted),
+            };
             let posted = self.deliver(&target, activity, key, ActivitySource::Bot).await?;
             if !posted.is_late {
                 return Ok(posted.id);
@@ -143,10 +151,12 @@ impl ConnectorSession {
             ConnectorError::Body(error) => ConnectorError::Body(error.inside("activity")),
             other => other,
         })?;
-        let head = self.create_task(None).await?;
-        let activity = match activity {
-            Some(activity) => Some(self.append(&head, activity).await?.id),
-            None => None,
+        let (head, activity) = match activity {
+            Some(activity) => {
+                let (head, id) = self.begin_task(None, &activity, None).await?;
+                (head, Some(id))
+            }
+            None => (self.create_task().await?, None),
         };
         let conversation = self.bot.conversation_id(&head.owner, &head.task, &head.context_id);
         Ok((conversation.into(), activity))
@@ -175,18 +185,14 @@ impl ConnectorSession {
     ) -> Result<PostedActivity> {
         self.channel.acceptance(&self.bot).record_outside_turn();
         let store = &self.channel.store;
+        // Otherwise each of many activities at the same moment would be tried again after every other one.
+        let posting = self.channel.posting_locks.of(&head.task);
+        let _one_by_one = posting.lock().await;
         let task = store.task(&self.scope.caller, &head.task).await?.task;
-        let (caller, secret) = (&self.scope.caller, &self.secret);
-        // The id begins with the task's id: edits of the message find their task by it.
-        let id = format!("{}.{}", head.task, clock::new_id());
-        let place = self.channel.translation_context(&self.bot, caller, &task, secret, id.clone());
-        let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(activity));
-        let suffix = suffix.as_deref().unwrap_or("1");
-        let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
+        let (place, activity, id) = self.with_new_id(&task, activity, suffix.as_deref());
         let artifacts: Vec<_> = task.artifacts.iter().map(|one| one.artifact_id.clone()).collect();
         // The store changes a task in place if nobody holds it.
         drop(task);
-        let activity = Activity { id: Some(id.clone()), ..activity.clone() };
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // The task's state is evaluated at each attempt, because a turn may end at the same time.
         let events = |head: &Head| {
@@ -205,6 +211,43 @@ impl ConnectorSession {
         Ok(PostedActivity { id, is_late })
     }
 
+    /// Creates a task that begins with this activity. Both are one append, so that no other activity can end the task before.
+    /// Returns the task's head and the activity's id, which ends with `suffix`, if there is one.
+    pub(super) async fn begin_task(
+        &self,
+        metadata: Option<Metadata>,
+        activity: &Activity,
+        suffix: Option<String>,
+    ) -> Result<(Arc<Head>, String)> {
+        self.channel.acceptance(&self.bot).record_outside_turn();
+        let ServiceUrlScope { agent, caller, context } = &self.scope;
+        let mut append = creation(agent, caller, context.clone(), metadata);
+        let head = Arc::new(Head::after(None, caller, &append)?);
+        let task = Snapshot::empty(&head).task;
+        let (place, activity, id) = self.with_new_id(&task, activity, suffix.as_deref());
+        let updates = updates_outside_turn(&place, &[], self.silent_end(&head), &activity);
+        let handle = TaskHandle::new(self.channel.store.clone(), head);
+        append.events.extend(handle.events(updates));
+        Ok((self.channel.store.append(caller, append).await?, id))
+    }
+
+    /// Returns the context in which an activity outside of turns is translated, and the activity with its id.
+    fn with_new_id(
+        &self,
+        task: &Task,
+        activity: &Activity,
+        suffix: Option<&str>,
+    ) -> (TranslationContext, Activity, String) {
+        let Self { channel, bot, secret, scope } = self;
+        // The id begins with the task's id: edits of the message find their task by it.
+        let place = format!("{}.{}", task.id, clock::new_id());
+        let place = channel.translation_context(bot, &scope.caller, task, secret, place);
+        let id = activity.id.clone().filter(|_| open_turns::refers_to_earlier(activity));
+        let suffix = suffix.unwrap_or("1");
+        let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
+        (place, Activity { id: Some(id.clone()), ..activity.clone() }, id)
+    }
+
     fn check_members(&self, body: &Value) -> Result<()> {
         let members = body.get("members").and_then(Value::as_array);
         let members = members.filter(|members| !members.is_empty());
@@ -221,10 +264,9 @@ impl ConnectorSession {
         Ok(())
     }
 
-    pub(super) async fn create_task(&self, metadata: Option<Metadata>) -> Result<Arc<Head>> {
+    pub(super) async fn create_task(&self) -> Result<Arc<Head>> {
         let ServiceUrlScope { agent, caller, context } = &self.scope;
-        let store = &*self.channel.store;
-        Ok(create_task(store, agent, caller, context.clone(), metadata).await?)
+        Ok(create_task(&*self.channel.store, agent, caller, context.clone(), None).await?)
     }
 }
 
