@@ -204,6 +204,33 @@ async fn a_commit_without_a_response_is_looked_up() {
     assert_eq!(database.number(events).await, 8 * 41);
 }
 
+/// A connection that ends after its commit, before the answer. A caller that was told of a conflict would take its own message
+/// for a repetition, and would not run the turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_whose_commit_had_no_answer_succeeds() {
+    let server = Server::start(&["-c", "fsync=off"]);
+    let database = server.database().await;
+    let store = Arc::new(PostgresStore::open(&database.settings()).await.unwrap());
+    let operator = database.connect().await;
+    // A commit is in the log already while it waits for a standby that does not exist.
+    operator.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", &[]).await.unwrap();
+    operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
+    let sample = Sample::new("t");
+    let append = sample.append(0, 1, vec![sample.created(), said("m")]);
+    let appending = tokio::spawn(async move { store.append(&sample.caller, append).await });
+    // It counts a connection when that has ended: its commit must not go on before.
+    let end_waiting = "SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep' AND query LIKE '%append_2%'";
+    let begun = Instant::now();
+    while database.number(end_waiting).await == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is committed");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    operator.execute("ALTER SYSTEM RESET synchronous_standby_names", &[]).await.unwrap();
+    operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
+    assert_eq!(appending.await.unwrap().unwrap().seq, 2);
+}
+
 /// Cuts every connection to the database, again and again.
 async fn cut_connections(database: Database) {
     let client = database.connect().await;
