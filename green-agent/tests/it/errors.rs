@@ -43,7 +43,11 @@ fn an_error_does_not_repeat_its_cause() {
     let path = || PathBuf::from("run");
     let role = || "purple".to_owned();
     let unreadable = || RecordError::Read { path: path(), error: disk() };
-    let model = || ModelError::Invalid { url: "http://model.example".to_owned(), error: field() };
+    let model = || ModelError::Invalid {
+        url: "http://model.example".to_owned(),
+        attempts: 1,
+        error: field(),
+    };
     let errors: [Box<dyn Error>; 24] = [
         Box::new(EvaluationError::Green(call())),
         Box::new(EvaluationError::Participant { role: role(), error: call() }),

@@ -76,7 +76,7 @@ pub(crate) fn made(settings: &Value) -> Box<dyn Policy> {
 }
 
 /// Calls a policy once, in a observation with one tool and no steps.
-async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
+pub(crate) async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
     let tools = [Offered {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
         origin: Origin::Own,
@@ -177,13 +177,13 @@ async fn answers_that_are_of_no_use_are_named() {
     for (answers, settings, expected) in [
         (
             vec![(200, Vec::new(), "<html>".to_owned())],
-            json!({}),
-            "the answer of the model at URL is not valid: expected JSON, found \"<html>\" (expected value at line 1 column 1)",
+            json!({"retries": 0}),
+            "the answer of the model at URL is not valid, tried 1 times: expected JSON, found \"<html>\" (expected value at line 1 column 1)",
         ),
         (
             vec![well(&json!({"choices": []}))],
-            json!({}),
-            "the answer of the model at URL is not valid: choices: expected one choice at least, found none",
+            json!({"retries": 0}),
+            "the answer of the model at URL is not valid, tried 1 times: choices: expected one choice at least, found none",
         ),
         (
             vec![says("half", "length")],

@@ -38,6 +38,8 @@ mod scripted;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]
+mod useless_answers;
+#[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
 #[expect(dead_code, reason = "only the bridge's tests use the other packages")]
 mod venv;

@@ -7,7 +7,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating, withheld},
     image::Image,
     read::{list, string},
     settings::LlmSettings,
@@ -98,6 +98,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
             answer["stop_reason"].as_str(),
             Some("max_tokens" | "model_context_window_exceeded")
         ),
+        withheld: withheld(answer.get("stop_reason"), &["refusal"]),
         raw: Value::Array(content.clone()),
         malformed: None,
     })

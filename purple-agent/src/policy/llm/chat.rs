@@ -58,6 +58,8 @@ pub(super) struct Reply {
     pub(super) tokens: Option<u64>,
     /// Whether the answer was cut at the limit of output tokens.
     pub(super) truncated: bool,
+    /// Why the provider withholds the answer, or what is missing of it, such as `content_filter`.
+    pub(super) withheld: Option<String>,
     /// Why a call of this answer cannot even be sent back; nothing of the answer is used then.
     pub(super) malformed: Option<String>,
 }
@@ -79,6 +81,12 @@ pub(super) struct ToolDefinition {
     pub(super) description: String,
     /// A JSON Schema of the type `object`.
     pub(super) parameters: Value,
+}
+
+/// Returns the reason why an answer ended if it is one of those for which a provider withholds answers.
+pub(super) fn withheld(end: Option<&Value>, reasons: &[&str]) -> Option<String> {
+    let end = end.and_then(Value::as_str)?;
+    reasons.contains(&end).then(|| end.to_owned())
 }
 
 /// Returns the tools that can be called, under names and with schemas that models accept.

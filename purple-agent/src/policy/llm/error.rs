@@ -43,16 +43,20 @@ pub enum ModelError {
     /// The answer is larger than an answer of the allowed number of tokens can be.
     #[error("the answer of the model at {url} is larger than {limit} bytes")]
     TooLarge { url: String, limit: usize },
-    /// The answer violates the API's format.
-    #[error("the answer of the model at {url} is not valid: {error}")]
+    /// The answer violates the API's format, or is an error with the status 200, at every attempt.
+    #[error("the answer of the model at {url} is not valid, tried {attempts} times: {error}")]
     Invalid {
         url: String,
+        attempts: u32,
         /// The field and the error.
         error: FieldError,
     },
     /// The answer was cut at the limit of output tokens.
     #[error("the model's answer was cut at {0} tokens: raise max_output_tokens")]
     Cut(u64),
+    /// The provider withheld the answer, for the content of the conversation.
+    #[error("the model gave no answer: its provider withheld it ({0})")]
+    Withheld(String),
     /// The limit on the total number of tokens is reached.
     #[error("{spent} tokens are spent of the {limit} that max_total_tokens allows")]
     TokensSpent {
@@ -75,12 +79,16 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Returns whether the agent caused the error: its request was invalid, or it has spent its tokens. All other
-    /// errors are faults of the model, its server or the network, and say nothing about the agent.
+    /// Returns whether the agent caused the error: its request was invalid, it has spent its tokens, or what it asks is not
+    /// answered. Some providers withhold an answer where others let the model refuse in words, which is scored. All other errors are
+    /// faults of the model, its server or the network, and say nothing about the agent.
     pub fn is_the_agents(&self) -> bool {
         match self {
             Self::Refused { status, .. } => matches!(status, 400 | 413 | 422),
-            Self::Cut(_) | Self::TokensSpent { .. } | Self::Unreadable { .. } => true,
+            Self::Cut(_)
+            | Self::Withheld(_)
+            | Self::TokensSpent { .. }
+            | Self::Unreadable { .. } => true,
             Self::Unreachable { .. }
             | Self::Timeout { .. }
             | Self::GaveUp { .. }

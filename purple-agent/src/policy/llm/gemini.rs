@@ -7,7 +7,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, alternating, withheld},
     image::Image,
     read::{list, string},
     settings::LlmSettings,
@@ -78,37 +78,38 @@ fn declaration(tool: &ToolDefinition) -> Value {
     })
 }
 
+/// The ends for which Gemini withholds an answer.
+const WITHHELD: [&str; 5] = ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"];
+
 /// The prefix of ids for calls that have none.
 const OWN_ID: &str = "unnamed-call-";
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
-    let Some(candidates) = answer.get("candidates").and_then(Value::as_array) else {
-        return Err(blocked(answer));
-    };
-    let candidate = candidates
+    let blocked = answer.pointer("/promptFeedback/blockReason").and_then(Value::as_str);
+    if let Some(reason) = blocked {
+        let withheld = Some(reason.to_owned());
+        return Ok(Reply { withheld, tokens: tokens(answer), ..Reply::default() });
+    }
+    let candidate = list(answer, "candidates")?
         .first()
         .ok_or_else(|| FieldError::new("one candidate at least", "none").inside("candidates"))?;
     read_candidate(candidate, answer).map_err(|error| error.at(0).inside("candidates"))
 }
 
-fn blocked(answer: &Value) -> FieldError {
-    match answer.pointer("/promptFeedback/blockReason") {
-        Some(reason) => {
-            let error = FieldError::new("an answer", format!("the prompt blocked: {reason}"));
-            error.inside("blockReason").inside("promptFeedback")
-        }
-        None => FieldError::new("a list", "nothing").inside("candidates"),
-    }
+fn tokens(answer: &Value) -> Option<u64> {
+    answer.pointer("/usageMetadata/totalTokenCount")?.as_u64()
 }
 
 fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError> {
     let reason = candidate["finishReason"].as_str().unwrap_or("STOP");
     let content = candidate.get("content").unwrap_or(&Value::Null);
     let is_malformed = matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL");
+    let withheld = withheld(candidate.get("finishReason"), &WITHHELD);
     let why = || candidate["finishMessage"].as_str().unwrap_or(reason).to_owned();
     let parts = match content.get("parts") {
         // The model used all its output for thinking, ended with an empty text, or wrote a malformed call.
         None if is_malformed || matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
+        None if withheld.is_some() => Vec::new(),
         None => {
             let found = format!("the end {reason}");
             return Err(FieldError::new("content", found).inside("finishReason"));
@@ -127,8 +128,9 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
     Ok(Reply {
         text: texts.concat(),
         calls,
-        tokens: answer.pointer("/usageMetadata/totalTokenCount").and_then(Value::as_u64),
+        tokens: tokens(answer),
         truncated: reason == "MAX_TOKENS",
+        withheld,
         malformed: is_malformed.then(why),
         raw: Value::Array(parts),
     })
@@ -192,12 +194,8 @@ mod tests {
         for (answer, error) in [
             (json!({}), "candidates: expected a list, found nothing"),
             (
-                json!({"promptFeedback": {"blockReason": "SAFETY"}}),
-                "promptFeedback.blockReason: expected an answer, found the prompt blocked: \"SAFETY\"",
-            ),
-            (
-                json!({"candidates": [{"finishReason": "SAFETY"}]}),
-                "candidates[0].finishReason: expected content, found the end SAFETY",
+                json!({"candidates": [{"finishReason": "OTHER"}]}),
+                "candidates[0].finishReason: expected content, found the end OTHER",
             ),
             (
                 json!({"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]}),

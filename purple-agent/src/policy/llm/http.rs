@@ -81,13 +81,20 @@ impl Endpoint {
         })
     }
 
-    /// Sends this body and returns the answer. Overload (429), server failures (5xx), timeouts and broken
-    /// connections are retried after a pause: the one that the server asks for, else an increasing one.
-    pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
+    /// Sends this body and returns what `read` makes of the answer. Overload (429), server failures (5xx), timeouts, broken
+    /// connections and answers that cannot be read, such as those of gateways, are retried after a pause: the one that the server
+    /// asks for, else an increasing one.
+    pub(super) async fn post<T>(
+        &self,
+        body: &Value,
+        read: impl Fn(&Value) -> Result<T, FieldError>,
+    ) -> Result<T, ModelError> {
         let mut attempt = 1;
         loop {
-            match self.attempt(attempt, body).await {
-                Ok(answer) => return Ok(answer),
+            let answer = self.attempt(attempt, body).await;
+            let invalid = |error| self.invalid(attempt, error);
+            match answer.and_then(|answer| read(&answer).map_err(invalid)) {
+                Ok(read) => return Ok(read),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Transient { error, .. }) if attempt > self.retries => {
                     return Err(error);
@@ -133,7 +140,7 @@ impl Endpoint {
         serde_json::from_slice(&bytes).map_err(|error| {
             let found = self.masked(&String::from_utf8_lossy(&bytes));
             let found = format!("{:?} ({error})", beginning(&found, MAX_QUOTED));
-            Failure::Final(self.invalid(FieldError::new("JSON", found)))
+            self.invalid(attempt, FieldError::new("JSON", found))
         })
     }
 
@@ -172,10 +179,11 @@ impl Endpoint {
         }
     }
 
-    /// Returns the error for an answer that violates the API's format.
-    pub(super) fn invalid(&self, error: FieldError) -> ModelError {
+    /// Returns the failure of an answer that violates the API's format.
+    fn invalid(&self, attempts: u32, error: FieldError) -> Failure {
         let error = FieldError { found: self.masked(&error.found), ..error };
-        ModelError::Invalid { url: self.address.clone(), error }
+        let error = ModelError::Invalid { url: self.address.clone(), attempts, error };
+        Failure::Transient { error, wanted: None }
     }
 
     fn unreachable(&self, attempt: u32, error: &reqwest::Error) -> Failure {

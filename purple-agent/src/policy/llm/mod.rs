@@ -33,6 +33,7 @@ mod settings;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bridge_protocol::wire::FieldError;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -45,6 +46,7 @@ use instructions::Instructions;
 use names::ModelNames;
 use pending::{Pending, wait_tool};
 use quirks::{ServerQuirks, is_overflow, is_refusal_of_images};
+use read::no_error;
 use settings::{LlmSettings, Provider};
 
 /// The number of answers in a row after which a model that requests only unreadable calls is stopped.
@@ -84,6 +86,19 @@ impl Model {
     /// Returns the limit of the next answer, in tokens.
     fn output_limit(&self) -> u64 {
         self.quirks.output_limit(self.settings.max_output_tokens)
+    }
+}
+
+impl Provider {
+    /// Reads an answer of this provider.
+    fn reply(self, answer: &Value) -> Result<Reply, FieldError> {
+        no_error(answer)?;
+        match self {
+            Self::OpenAi => openai::reply(answer),
+            Self::Responses => responses::reply(answer),
+            Self::Anthropic => anthropic::reply(answer),
+            Self::Gemini => gemini::reply(answer),
+        }
     }
 }
 
@@ -186,6 +201,12 @@ impl Llm {
         let model = self.model.clone();
         let limit = model.output_limit();
         let reply = self.ask_once(tools).await?;
+        if let Some(why) = &reply.withheld
+            && reply.text.is_empty()
+            && reply.calls.is_empty()
+        {
+            return Err(ModelError::Withheld(why.clone()));
+        }
         let is_cut = |reply: &Reply| reply.truncated && reply.calls.is_empty();
         if reply.truncated {
             model.quirks.record_cut();
@@ -208,30 +229,24 @@ impl Llm {
         }
         self.limit_images();
         let request = self.fitting_request(tools);
-        let (request, answer) = self.answered(request, tools).await?;
-        let read = match model.settings.provider {
-            Provider::OpenAi => openai::reply(&answer),
-            Provider::Responses => responses::reply(&answer),
-            Provider::Anthropic => anthropic::reply(&answer),
-            Provider::Gemini => gemini::reply(&answer),
-        };
-        let reply = read.map_err(|error| model.endpoint.invalid(error))?;
-        let estimate = || self.estimate(&request) + estimate(&answer);
+        let (request, reply) = self.answered(request, tools).await?;
+        let estimate = || self.estimate(&request) + estimate(&reply.raw);
         self.spent = self.spent.saturating_add(reply.tokens.unwrap_or_else(estimate));
         Ok(reply)
     }
 
-    /// Returns the accepted request and its answer. If a rejection names a quirk of the server, the request is
+    /// Returns the accepted request and the model's reply. If a rejection names a quirk of the server, the request is
     /// adapted; if the conversation is too long, it is shortened.
     async fn answered(
         &mut self,
         mut request: Value,
         tools: &[ToolDefinition],
-    ) -> Result<(Value, Value), ModelError> {
+    ) -> Result<(Value, Reply), ModelError> {
         let (model, mut shortened) = (self.model.clone(), 0);
         loop {
-            let error = match model.endpoint.post(&request).await {
-                Ok(answer) => return Ok((request, answer)),
+            let read = |answer: &Value| model.settings.provider.reply(answer);
+            let error = match model.endpoint.post(&request, read).await {
+                Ok(reply) => return Ok((request, reply)),
                 Err(error) => error,
             };
             if model.quirks.learn_output_limit(&error) {

@@ -8,10 +8,10 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, withheld},
     image::Image,
     quirks::ServerQuirks,
-    read::{list, member, string},
+    read::{list, member, no_error, string},
     settings::LlmSettings,
 };
 
@@ -97,23 +97,11 @@ fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
 }
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
-    no_error(answer)?;
     let choices = list(answer, "choices")?;
     let choice = choices
         .first()
         .ok_or_else(|| FieldError::new("one choice at least", "none").inside("choices"))?;
     read_choice(choice, answer).map_err(|error| error.at(0).inside("choices"))
-}
-
-/// Returns the error that stands in an answer with the status 200, as gateways to other providers send it.
-pub(super) fn no_error(answer: &Value) -> Result<(), FieldError> {
-    match answer.get("error").filter(|error| error.is_object()) {
-        Some(error) => {
-            let found = error["message"].as_str().unwrap_or("an error");
-            Err(FieldError::new("an answer", found).inside("error"))
-        }
-        None => Ok(()),
-    }
 }
 
 fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
@@ -132,6 +120,7 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
         calls,
         tokens: usage("total_tokens"),
         truncated: choice["finish_reason"] == "length",
+        withheld: withheld(choice.get("finish_reason"), &["content_filter"]),
         malformed: None,
         raw,
     })
@@ -213,10 +202,6 @@ mod tests {
             (json!({}), "choices: expected a list, found nothing"),
             (json!({"choices": []}), "choices: expected one choice at least, found none"),
             (json!({"choices": [{}]}), "choices[0].message: expected an object, found nothing"),
-            (
-                json!({"error": {"message": "no credits"}}),
-                "error: expected an answer, found no credits",
-            ),
             (
                 json!({"choices": [{"error": {"message": "the provider is down"}, "message": {"content": ""}}]}),
                 "choices[0].error: expected an answer, found the provider is down",

@@ -3,6 +3,17 @@
 use bridge_protocol::wire::FieldError;
 use serde_json::Value;
 
+/// Returns the error that stands in an answer with the status 200, as gateways to other providers send it.
+pub(super) fn no_error(answer: &Value) -> Result<(), FieldError> {
+    match answer.get("error").filter(|error| error.is_object()) {
+        Some(error) => {
+            let found = error["message"].as_str().unwrap_or("an error");
+            Err(FieldError::new("an answer", found).inside("error"))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(super) fn list<'a>(object: &'a Value, name: &str) -> Result<&'a Vec<Value>, FieldError> {
     let value = object.get(name);
     let found = value.and_then(Value::as_array);

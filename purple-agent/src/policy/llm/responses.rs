@@ -8,9 +8,9 @@ use bridge_protocol::wire::FieldError;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult, withheld},
     image::Image,
-    openai::{arguments, no_error},
+    openai::arguments,
     quirks::ServerQuirks,
     read::{list, string},
     settings::LlmSettings,
@@ -88,7 +88,6 @@ fn function(tool: &ToolDefinition, quirks: &ServerQuirks) -> Value {
 }
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
-    no_error(answer)?;
     let output = list(answer, "output")?;
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for (index, item) in output.iter().enumerate() {
@@ -115,6 +114,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         calls,
         tokens: answer.pointer("/usage/total_tokens").and_then(Value::as_u64),
         truncated: reason.is_some_and(|reason| reason == "max_output_tokens"),
+        withheld: withheld(reason, &["content_filter"]),
         raw: Value::Array(output.clone()),
         malformed: None,
     })
@@ -154,10 +154,6 @@ mod tests {
     fn a_bad_answer_names_the_field() {
         for (answer, error) in [
             (json!({}), "output: expected a list, found nothing"),
-            (
-                json!({"error": {"message": "no"}, "output": []}),
-                "error: expected an answer, found no",
-            ),
             (
                 json!({"output": [{"type": "function_call", "id": "fc"}]}),
                 "output[0].call_id: expected a string, found nothing",
