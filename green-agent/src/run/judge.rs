@@ -11,7 +11,7 @@ use super::{
     broken_answer::broken_answer,
     criterion,
     explanation::{explain, explain_hang},
-    failed_calls::failed_calls,
+    failed_calls::{failed_calls, failed_server},
     owner,
     problem::{Problem, ProblemKind},
     refused::refused,
@@ -94,7 +94,9 @@ pub(super) fn judge(
         let broken = broken_answer(trial.scenario, &views.written);
         let silent = || unanswered(trial.scenario, &views.written);
         let turned_away = || refused(trial.scenario, &views.written);
-        problems.splice(..0, broken.or_else(silent).or_else(turned_away));
+        let failed = || failed_server(trial.scenario, &views.written);
+        let server = broken.or_else(silent).or_else(turned_away).or_else(failed);
+        problems.splice(..0, server);
     }
     let usage = readable.and_then(|views| usage::usage(&views.written));
     let problems = owned(trial.scenario, problems);

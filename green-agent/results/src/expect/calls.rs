@@ -1,5 +1,7 @@
 //! Reads calls of MCP tools from a transcript.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use green_agent_transcript::{Content, Entry, redirected, wire};
@@ -30,25 +32,59 @@ pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
     tools
 }
 
-/// Returns the number of calls of a server's tools if each of them failed, with the tool and the words of the last one.
-pub fn failed_calls<'a>(entries: &'a [Entry], server: &str) -> Option<(usize, &'a str, String)> {
+/// The calls of a server's tools, each of which failed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FailedCalls<'a> {
+    /// The number of calls.
+    pub count: usize,
+    /// The tool of the last call.
+    pub tool: &'a str,
+    /// What the server said to the last call.
+    pub said: String,
+    /// The roles that called.
+    pub callers: BTreeSet<&'a str>,
+    /// Whether the server answered all calls with HTTP status 500 or above: it says itself that it is at fault.
+    pub server_failed: bool,
+}
+
+/// Returns the calls of a server's tools if each of them failed.
+pub fn failed_calls<'a>(entries: &'a [Entry], server: &str) -> Option<FailedCalls<'a>> {
     let redirected = redirected(entries);
     let is_its = |entry: &&Entry| entry.hop.to == server && !redirected.contains(&entry.exchange);
-    let mut failed: Option<(usize, &str, String)> = None;
+    let mut failed: Option<FailedCalls<'_>> = None;
     for request in entries.iter().filter(is_its) {
         let Some(tool) = called(request) else {
             continue;
         };
         let Call { value, .. } = call(request, entries);
-        if value["result"]["isError"] != true && value["error"].is_null() {
+        let refused = http_error(request, entries);
+        if value["result"]["isError"] != true && value["error"].is_null() && refused.is_none() {
             return None;
         }
         let said = ["/result/content/0/text", "/error/message"];
         let said = said.into_iter().find_map(|place| value.pointer(place)?.as_str());
-        let count = failed.as_ref().map_or(0, |(count, ..)| *count);
-        failed = Some((count + 1, tool, said.unwrap_or_default().to_owned()));
+        let status = refused.map(|status| format!("HTTP status {status}"));
+        let mut callers = failed.as_ref().map_or_else(BTreeSet::new, |one| one.callers.clone());
+        callers.insert(request.hop.from.as_str());
+        failed = Some(FailedCalls {
+            count: failed.as_ref().map_or(0, |one| one.count) + 1,
+            tool,
+            said: said.map(str::to_owned).or(status).unwrap_or_default(),
+            callers,
+            server_failed: refused >= Some(500)
+                && failed.as_ref().is_none_or(|one| one.server_failed),
+        });
     }
     failed
+}
+
+/// Returns the HTTP status with which a request failed.
+fn http_error(request: &Entry, entries: &[Entry]) -> Option<u16> {
+    let mut own = entries.iter().filter(|entry| entry.exchange == request.exchange);
+    own.find_map(|entry| match entry.content {
+        Content::Reply { status, .. } => (status >= 400).then_some(status),
+        _ => None,
+    })
 }
 
 fn called(entry: &Entry) -> Option<&str> {
@@ -115,11 +151,36 @@ mod tests {
         assert_eq!(failed_calls(&script.entries, "web"), None);
         script.exchange("a -> web", [call("open"), result(error("no display"))]);
         script.exchange("a -> web", [call("look"), result(error("no browser"))]);
-        let expected = (2, "look", "no browser".to_owned());
+        let expected = FailedCalls {
+            count: 2,
+            tool: "look",
+            said: "no browser".to_owned(),
+            callers: BTreeSet::from(["a"]),
+            server_failed: false,
+        };
         assert_eq!(failed_calls(&script.entries, "web"), Some(expected));
         assert_eq!(failed_calls(&script.entries, "other"), None);
         script.exchange("a -> web", [call("open"), result(json!({"content": []}))]);
         assert_eq!(failed_calls(&script.entries, "web"), None);
+    }
+
+    #[test]
+    fn a_status_without_an_answer_is_a_failed_call_too() {
+        let mut script = Script::default();
+        let mut answered = |status, body| {
+            let call = rpc("tools/call", json!({"name": "open"}));
+            script.exchange("a -> web", [call, reply(status, body)]);
+            let failed = failed_calls(&script.entries, "web")?;
+            Some((failed.said, failed.server_failed))
+        };
+        let told = |said: &str, server_failed| Some((said.to_owned(), server_failed));
+        assert_eq!(answered(500, json!({})), told("HTTP status 500", true));
+        let error =
+            json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "no database"}});
+        assert_eq!(answered(503, error), told("no database", true));
+        assert_eq!(answered(404, json!({})), told("HTTP status 404", false));
+        assert_eq!(answered(500, json!({})), told("HTTP status 500", false));
+        assert_eq!(answered(200, json!({})), None);
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod written;
 mod tests;
 
 pub use answer::Answer;
-pub use calls::failed_calls;
+pub use calls::{FailedCalls, failed_calls};
 pub use content::{are_rows, results};
 pub use likely_score::{LikelyScore, likely_score, places_of_numbers};
 pub use place::{measured, number};
