@@ -1,7 +1,11 @@
 //! The forms in which a secret may be written: in base64, in hexadecimal digits, and as it is, with or without the escapes of URLs,
 //! JSON, Python, shells and HTML.
 
+use std::{collections::BTreeSet, iter};
+
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use serde_json::Value;
+use url::form_urlencoded::byte_serialize;
 
 /// The shortest base64 and hexadecimal form that is looked for: a shorter one would be found in unrelated words.
 const SHORTEST: usize = 8;
@@ -11,7 +15,9 @@ pub(super) const ESCAPES: [char; 4] = ['%', '\\', '&', '+'];
 
 /// Returns the forms of a secret without escapes.
 pub(super) fn of(secret: &str) -> Vec<String> {
-    let encoded = base64(secret.as_bytes()).into_iter().chain(hexadecimal(secret.as_bytes()));
+    let written = within_encodings(secret);
+    let encoded = written.iter().map(String::as_bytes);
+    let encoded = encoded.flat_map(|bytes| base64(bytes).into_iter().chain(hexadecimal(bytes)));
     let mut forms: Vec<String> = encoded.filter(|form| form.len() >= SHORTEST).collect();
     forms.push(secret.to_owned());
     forms.sort_unstable();
@@ -19,11 +25,27 @@ pub(super) fn of(secret: &str) -> Vec<String> {
     forms
 }
 
-/// Returns a pattern for a secret with any of its characters escaped, also several times, as in JSON within JSON. `None` for letters
-/// and digits only, which no program escapes. Programs differ in which other characters they escape, and how.
-pub(super) fn escaped(secret: &str) -> Option<String> {
-    let is_escaped = secret.contains(|one: char| !one.is_ascii_alphanumeric());
-    is_escaped.then(|| secret.chars().map(written).collect())
+/// Returns a secret as it stands in what is encoded: by itself, in JSON, such as that of a cloud's key, or in a form or a query, such as
+/// the credentials of an OAuth client.
+fn within_encodings(secret: &str) -> BTreeSet<String> {
+    let json = Value::from(secret).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let mut units = [0; 2];
+    let ascii = json.chars().flat_map(|one| match one.is_ascii() {
+        true => vec![one.to_string()],
+        false => one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    });
+    let ascii = ascii.collect();
+    let form: String = byte_serialize(secret.as_bytes()).collect();
+    let percent = form.replace('+', "%20");
+    iter::once(secret.to_owned()).chain([json, ascii, form, percent]).collect()
+}
+
+/// Returns a pattern for a form with any of its characters escaped, also several times, as in JSON within JSON. `None` for letters and
+/// digits only, which no program escapes. Programs differ in which other characters they escape, and how.
+pub(super) fn escaped(form: &str) -> Option<String> {
+    let is_escaped = form.contains(|one: char| !one.is_ascii_alphanumeric());
+    is_escaped.then(|| form.chars().map(written).collect())
 }
 
 /// Returns a pattern that matches a character, unchanged or with any escape.
@@ -123,7 +145,7 @@ mod tests {
     fn is_found(secret: &str, text: &str) -> bool {
         let forms = of(secret);
         let found = |pattern: String| Regex::new(&pattern).unwrap().is_match(text);
-        forms.iter().any(|form| text.contains(form)) || escaped(secret).is_some_and(found)
+        forms.iter().any(|form| text.contains(form) || escaped(form).is_some_and(found))
     }
 
     #[test]
@@ -159,6 +181,24 @@ mod tests {
             assert!(is_found(secret, text), "{writer}: {text}");
         }
         assert!(!is_found(secret, "p%C3%A4ss%26%22w%C3%B6rd%22"));
+    }
+
+    #[test]
+    fn a_secret_that_was_escaped_before_it_was_encoded_is_found() {
+        let secret = "p\"\u{e4}s s/+\n?key";
+        for written in [
+            "id:p%22%C3%A4s+s%2F%2B%0A%3Fkey",
+            "id:p%22%C3%A4s%20s%2F%2B%0A%3Fkey",
+            r#"{"key": "p\"\u00e4s s/+\n?key"}"#,
+            "{\"key\":\"p\\\"\u{e4}s s/+\\n?key\"}",
+        ] {
+            assert!(is_found(secret, &STANDARD.encode(written)), "{written}");
+            let digits: String = written.bytes().map(|byte| format!("{byte:02x}")).collect();
+            assert!(is_found(secret, &digits), "{written}");
+        }
+        let encoded = STANDARD.encode("??>>~~??>>");
+        let in_query: String = byte_serialize(encoded.as_bytes()).collect();
+        assert!(in_query.contains('%') && is_found("??>>~~??>>", &in_query), "{in_query}");
     }
 
     #[test]
