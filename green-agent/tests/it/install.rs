@@ -28,6 +28,10 @@ async fn steps(
         told.lock().unwrap().push(match event.step {
             InstallStep::Waiting => 'w',
             InstallStep::Started => 's',
+            InstallStep::NoExtra(said) => {
+                assert!(said.contains("six") && said.contains("fast"), "{said}");
+                'x'
+            }
             InstallStep::Finished(_) => 'f',
             InstallStep::Reused => 'r',
         });
@@ -60,6 +64,14 @@ async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
     let output = Command::new(python).args(["-c", script]).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(printed.trim(), format!("1.16.0 {}", prepared.env["VIRTUAL_ENV"]));
+}
+
+#[tokio::test]
+async fn an_extra_that_a_package_lacks_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (told, result) = steps(&installer(dir.path()), &python("six[fast]==1.16.0")).await;
+    result.unwrap();
+    assert_eq!(told, "sxf");
 }
 
 #[test]

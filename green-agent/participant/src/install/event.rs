@@ -14,12 +14,15 @@ pub struct InstallEvent {
 }
 
 /// The progress of an installation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallStep {
     /// Another run is installing the same packages; this one waits for it.
     Waiting,
     /// The installation begins, which may take minutes.
     Started,
+    /// A package lacks an extra that a requirement names, in the installer's words. Most packages that have renamed an extra then lack what
+    /// the agent imports.
+    NoExtra(String),
     /// The installation is complete, and took this long.
     Finished(Duration),
     /// The packages had been installed before.
@@ -29,9 +32,10 @@ pub enum InstallStep {
 impl fmt::Display for InstallEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, folder) = (&self.what, self.folder.display());
-        match self.step {
+        match &self.step {
             InstallStep::Waiting => write!(f, "waiting for another run that installs {what}"),
             InstallStep::Started => write!(f, "installing {what} into {folder}"),
+            InstallStep::NoExtra(said) => f.write_str(said),
             InstallStep::Finished(took) => {
                 write!(f, "installed {what} in {:.1} s", took.as_secs_f64())
             }

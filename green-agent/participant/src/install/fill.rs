@@ -60,8 +60,17 @@ pub(super) async fn complete(
     progress(event(spec, InstallStep::Started));
     let begun = Instant::now();
     fill(spec, supervisor, &lock).await?;
+    for said in missing_extras(&std::fs::read_to_string(spec.beside("log")).unwrap_or_default()) {
+        progress(event(spec, InstallStep::NoExtra(said.to_owned())));
+    }
     progress(event(spec, InstallStep::Finished(begun.elapsed())));
     Ok(())
+}
+
+/// Returns the lines in which uv and pip say that a package does not have an extra of a requirement.
+fn missing_extras(log: &str) -> impl Iterator<Item = &str> {
+    const SAID: [&str; 2] = ["does not have an extra named", "does not provide the extra"];
+    log.lines().map(str::trim).filter(|line| SAID.iter().any(|said| line.contains(said)))
 }
 
 /// Returns whether a program of this name is on the PATH.
