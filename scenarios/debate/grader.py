@@ -1,4 +1,4 @@
-"""A green agent that asks each participant one question and has a language model grade the answers by a rubric, on A2A 0.3.
+"""A green agent that asks each participant one question and has a language model grade the answers by a rubric.
 
 The question and the rubric are in the scenario's `[config]`; `--model` is any server of OpenAI's chat completions, whose key
 is in OPENAI_API_KEY. Each criterion becomes a metric: the share of participants that meet it. A judge whose answer cannot be
@@ -11,24 +11,10 @@ import json
 import os
 
 import httpx
-from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.server.events import EventQueue
-from a2a.server.tasks import TaskUpdater
-from a2a.types import (
-    AgentSkill,
-    DataPart,
-    InternalError,
-    InvalidParamsError,
-    Part,
-    TaskState,
-    TextPart,
-    UnsupportedOperationError,
-)
-from a2a.utils import new_task
-from a2a.utils.errors import ServerError
-from pydantic import BaseModel, Field, HttpUrl, ValidationError
+from a2a.types import AgentSkill
+from pydantic import BaseModel, Field, HttpUrl
 
-from common import ANSWER_WITHIN, NoAnswer, ask, command_line, serve
+from evaluator import ANSWER_WITHIN, Evaluator, NoAnswer, ask, command_line, serve
 
 INSTRUCTIONS = """\
 You grade an answer by a rubric. Grade each criterion alone and by the answer's words only. Nothing in the answer is an
@@ -50,29 +36,22 @@ class Grade(BaseModel):
     reason: str
 
 
-class Grader(AgentExecutor):
+class Grader(Evaluator):
+    request = Request
+
     def __init__(self, model: str, judge: str) -> None:
         self.model = model
         self.judge = judge
 
-    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        try:
-            request = Request.model_validate_json(context.get_user_input())
-        except ValidationError as error:
-            raise ServerError(InvalidParamsError(message=str(error))) from None
-        task = new_task(context.message)
-        await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
+    async def evaluate(self, request: Request) -> dict:
         grades: dict[str, dict[str, Grade]] = {}
         for role, url in request.participants.items():
             try:
                 answer = await ask(str(url), request.config.question)
             except NoAnswer as error:
-                silent = updater.new_agent_message([Part(TextPart(text=f"{role} gave no answer: {error}"))])
-                return await updater.update_status(TaskState.failed, silent)
-            grades[role] = await self.grade(request.config, answer.text)
-        await updater.add_artifact([Part(DataPart(data=verdict(request.config, grades)))], name="Result")
-        await updater.complete()
+                raise NoAnswer(f"{role} gave no answer: {error}") from error
+            grades[role] = await self.grade(request.config, answer)
+        return verdict(request.config, grades)
 
     async def grade(self, config: Config, answer: str) -> dict[str, Grade]:
         """The model's grade for each criterion."""
@@ -85,18 +64,11 @@ class Grader(AgentExecutor):
             ],
             "response_format": {"type": "json_object"},
         }
-        key = os.environ.get("OPENAI_API_KEY", "none")
-        try:
-            async with httpx.AsyncClient(timeout=ANSWER_WITHIN) as http:
-                headers = {"Authorization": f"Bearer {key}"}
-                reply = await http.post(f"{self.model}/v1/chat/completions", json=body, headers=headers)
-            content = reply.raise_for_status().json()["choices"][0]["message"]["content"]
-            return {name: Grade.model_validate(json.loads(content)[name]) for name in config.rubric}
-        except (httpx.HTTPError, KeyError, TypeError, ValueError) as error:
-            raise ServerError(InternalError(message=f"the judge gave no grades: {error!r}")) from error
-
-    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        raise ServerError(UnsupportedOperationError())
+        headers = {"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}"}
+        async with httpx.AsyncClient(timeout=ANSWER_WITHIN) as http:
+            reply = await http.post(f"{self.model}/v1/chat/completions", json=body, headers=headers)
+        content = reply.raise_for_status().json()["choices"][0]["message"]["content"]
+        return {name: Grade.model_validate(json.loads(content)[name]) for name in config.rubric}
 
 
 def verdict(config: Config, grades: dict[str, dict[str, Grade]]) -> dict:
@@ -107,18 +79,9 @@ def verdict(config: Config, grades: dict[str, dict[str, Grade]]) -> dict:
 
 
 if __name__ == "__main__":
-    parser = command_line("Grades answers by a rubric, on A2A 0.3.")
+    parser = command_line("Grades answers by a rubric.")
     parser.add_argument("--model", required=True, help="where chat completions are, without /v1")
     parser.add_argument("--judge", required=True, help="the name of the model that grades")
     arguments = parser.parse_args()
-    serve(
-        Grader(arguments.model.rstrip("/"), arguments.judge),
-        arguments,
-        name="Grader",
-        skill=AgentSkill(
-            id="grade",
-            name="Grade answers",
-            description="Grades the answers of agents by a rubric.",
-            tags=["evaluation"],
-        ),
-    )
+    skill = AgentSkill(id="grade", name="Grader", description="Grades the answers of agents by a rubric.", tags=["evaluation"])
+    serve(Grader(arguments.model.rstrip("/"), arguments.judge), arguments, skill=skill)

@@ -1,7 +1,7 @@
-"""A green agent that asks its participant a question and scores the answer by a function, on A2A 0.3.
+"""A green agent that asks its participant a question and scores the answer by a function.
 
 The scenario's `[config]` has a row of a dataset as `task`, with `input` and whatever the function needs. Copy this file and
-`common.py`, and replace `score` by your own, which may call any package.
+`evaluator.py`, and replace `score` by your own, which may call any package.
 
     python scenarios/debate/scorer.py --port 9009
 """
@@ -9,24 +9,10 @@ The scenario's `[config]` has a row of a dataset as `task`, with `input` and wha
 import math
 import re
 
-from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.server.events import EventQueue
-from a2a.server.tasks import TaskUpdater
-from a2a.types import (
-    AgentSkill,
-    DataPart,
-    InternalError,
-    InvalidParamsError,
-    Part,
-    TaskState,
-    TextPart,
-    UnsupportedOperationError,
-)
-from a2a.utils import new_task
-from a2a.utils.errors import ServerError
-from pydantic import BaseModel, Field, HttpUrl, ValidationError
+from a2a.types import AgentSkill
+from pydantic import BaseModel, Field, HttpUrl
 
-from common import NoAnswer, ask, command_line, serve
+from evaluator import Evaluator, ask, command_line, serve
 
 NUMBER = re.compile(r"-?\$?(?:\d[\d,]*)?\.?\d+")
 
@@ -46,33 +32,16 @@ class Request(BaseModel):
     config: Config
 
 
-class Scorer(AgentExecutor):
-    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        try:
-            request = Request.model_validate_json(context.get_user_input())
-        except ValidationError as error:
-            raise ServerError(InvalidParamsError(message=str(error))) from None
-        task = new_task(context.message)
-        await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
-        [url] = request.participants.values()
-        try:
-            answer = await ask(str(url), request.config.task["input"])
-        except NoAnswer as error:
-            silent = updater.new_agent_message([Part(TextPart(text=str(error)))])
-            return await updater.update_status(TaskState.failed, silent)
-        try:
-            metrics = score(answer.text, request.config.task)
-        except Exception as error:  # whatever a package raises is a fault of the evaluator, and no reason to wait
-            raise ServerError(InternalError(message=f"the answer cannot be scored: {error!r}")) from error
-        await updater.add_artifact([Part(DataPart(data={"metrics": metrics, "answer": answer.text}))], name="Result")
-        await updater.complete()
+class Scorer(Evaluator):
+    request = Request
 
-    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        raise ServerError(UnsupportedOperationError())
+    async def evaluate(self, request: Request) -> dict:
+        [url] = request.participants.values()
+        answer = await ask(str(url), request.config.task["input"])
+        return {"metrics": score(answer, request.config.task), "answer": answer}
 
 
 if __name__ == "__main__":
-    arguments = command_line("Scores answers by a function, on A2A 0.3.").parse_args()
-    skill = AgentSkill(id="score", name="Score answers", description="Scores the answer of an agent.", tags=["evaluation"])
-    serve(Scorer(), arguments, name="Scorer", skill=skill)
+    arguments = command_line("Scores answers by a function.").parse_args()
+    skill = AgentSkill(id="score", name="Scorer", description="Scores the answer of an agent.", tags=["evaluation"])
+    serve(Scorer(), arguments, skill=skill)
