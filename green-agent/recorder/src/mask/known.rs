@@ -26,8 +26,8 @@ pub(super) struct Known {
     forms: Vec<String>,
     /// Finds in one pass whether a text contains any of the forms; most texts do not. `None` if there are none, or too many.
     finder: Option<AhoCorasick>,
-    /// Matches the forms with escapes in them. It is made for the first text with an escape, because it takes milliseconds for a
-    /// key file. `None` if no form has characters that are escaped.
+    /// Matches the values with escapes in them, or in their base64. It is made for the first text with an escape, because it takes milliseconds for a
+    /// key file. `None` if no value has characters that are escaped.
     escaped: OnceLock<Option<Regex>>,
     pub(super) sessions: Sessions,
 }
@@ -76,8 +76,9 @@ impl Known {
 
     fn escaped(&self) -> Option<&Regex> {
         let make = || {
-            let patterns = self.forms.iter().filter_map(|form| forms::escaped(form));
-            let pattern = patterns.collect::<Vec<_>>().join("|");
+            let patterns: Vec<String> =
+                self.secrets.iter().flat_map(|secret| forms::escaped(secret)).collect();
+            let pattern = patterns.join("|");
             let made = || RegexBuilder::new(&pattern).size_limit(PATTERN_LIMIT).build().ok();
             (!pattern.is_empty()).then(made).flatten()
         };
