@@ -232,9 +232,9 @@ impl PackageFolder {
     fn by_uv(&self) -> Vec<Vec<String>> {
         let venv = words(&format!("{} -I -m venv --without-pip .", self.python));
         let checkouts = self.checkouts.iter().map(|checkout| checkout.command("uv"));
-        // As with pip, programs find pip in the environment.
+        // As with pip, programs find pip in the environment. With -q, uv would not warn of missing extras.
         let mut packages =
-            words(&format!("uv pip install --python {PYTHON_PROGRAMS}/python -q -- pip"));
+            words(&format!("uv pip install --python {PYTHON_PROGRAMS}/python -- pip"));
         packages.extend(self.packages.iter().cloned());
         std::iter::once(venv).chain(checkouts).chain([packages]).collect()
     }
