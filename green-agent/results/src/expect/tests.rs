@@ -73,6 +73,40 @@ fn of_result(path: &str, check: Check, not: bool) -> Option<UnmetExpectation> {
 }
 
 #[test]
+fn lists_and_objects_are_compared_as_wholes() {
+    for (check, holds) in [
+        (Check::Eq(json!([1.0, 2, 3])), true),
+        (Check::Eq(json!([1, 2])), false),
+        (Check::Eq(json!([1, 2, 3, 4])), false),
+        (Check::Eq(json!([1, 2, 4])), false),
+        (Check::Eq(json!([4, 2, 3])), false),
+        (Check::Eq(json!([])), false),
+    ] {
+        let failed = of_result("/list", check.clone(), false).is_some();
+        assert_eq!(failed, !holds, "{check:?}");
+    }
+    for (check, holds) in [
+        (Check::Eq(json!({"points": 3.0})), true),
+        (Check::Eq(json!({"points": 4})), false),
+        (Check::Eq(json!({"points": 3, "more": 1})), false),
+        (Check::Eq(json!({})), false),
+    ] {
+        let failed = of_result("/rounds/0", check.clone(), false).is_some();
+        assert_eq!(failed, !holds, "{check:?}");
+    }
+    for (wanted, holds) in [
+        (json!({"score": 0.5, "whole": 1.0}), true),
+        (json!({"score": 0.5, "whole": 2}), false),
+        (json!({"score": 0.5, "absent": 1}), false),
+        (json!({"list": [1, 2, 3]}), true),
+        (json!({"list": [1, 2]}), false),
+    ] {
+        let failed = of_result("", Check::Contains(wanted.clone()), false).is_some();
+        assert_eq!(failed, !holds, "{wanted}");
+    }
+}
+
+#[test]
 fn a_value_of_the_wrong_type_fails_with_and_without_not() {
     for (path, check) in [
         ("/text", Check::Ge(0.0)),
