@@ -180,6 +180,33 @@ mod tests {
         );
     }
 
+    /// gRPC does not pass through the recorder, so callers may see it only where there is nothing else.
+    #[test]
+    fn grpc_beside_another_binding_of_0_3_is_left_out() {
+        let interfaces = |main: &str, others: &[&str]| {
+            let interface = |transport: &&str| json!({"url": "http://127.0.0.1:9109/x", "transport": transport});
+            let others: Vec<Value> = others.iter().map(interface).collect();
+            let mut card = json!({"url": "http://127.0.0.1:9109/", "preferredTransport": main,
+                "additionalInterfaces": others});
+            rewrite(
+                &mut card,
+                &Origins::new(&"http://127.0.0.1:9109/".parse().unwrap(), 4000).unwrap(),
+            );
+            let left = card["additionalInterfaces"].as_array().unwrap().iter();
+            let left: Vec<&str> = left.map(|one| one["transport"].as_str().unwrap()).collect();
+            format!("{} {}", card["preferredTransport"].as_str().unwrap(), left.join(" "))
+        };
+        for (main, others, expected) in [
+            ("JSONRPC", &["GRPC"][..], "JSONRPC "),
+            ("JSONRPC", &["GRPC", "HTTP+JSON"], "JSONRPC HTTP+JSON"),
+            ("JSONRPC", &["HTTP+JSON"], "JSONRPC HTTP+JSON"),
+            ("GRPC", &["GRPC"], "GRPC GRPC"),
+            ("GRPC", &["GRPC", "HTTP+JSON", "JSONRPC"], "HTTP+JSON HTTP+JSON JSONRPC"),
+        ] {
+            assert_eq!(interfaces(main, others), expected, "{main} {others:?}");
+        }
+    }
+
     #[test]
     fn a_card_of_python_a2a() {
         check(
