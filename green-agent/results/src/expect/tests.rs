@@ -88,12 +88,16 @@ fn lists_and_objects_are_compared_as_wholes() {
     for (check, holds) in [
         (Check::Eq(json!({"points": 3.0})), true),
         (Check::Eq(json!({"points": 4})), false),
+        (Check::Eq(json!({"other": 3})), false),
         (Check::Eq(json!({"points": 3, "more": 1})), false),
         (Check::Eq(json!({})), false),
     ] {
         let failed = of_result("/rounds/0", check.clone(), false).is_some();
         assert_eq!(failed, !holds, "{check:?}");
     }
+    let mut whole = assessment().results[0].clone();
+    whole["score"] = json!(0.6);
+    assert!(of_result("", Check::Eq(whole), false).is_some(), "one member differs");
     for (wanted, holds) in [
         (json!({"score": 0.5, "whole": 1.0}), true),
         (json!({"score": 0.5, "whole": 2}), false),
