@@ -435,7 +435,7 @@ mod tests {
             [
                 "python3.12 -I -m venv --without-pip .",
                 "uv pip install --python bin/python -e /checkout",
-                "uv pip install --python bin/python -q -- pip a",
+                "uv pip install --python bin/python -- pip a",
             ]
         );
         assert_eq!(ways[1..], spec.ways(false));

@@ -26,8 +26,8 @@ pub(super) struct Known {
     forms: Vec<String>,
     /// Finds in one pass whether a text contains any of the forms; most texts do not. `None` if there are none, or too many.
     finder: Option<AhoCorasick>,
-    /// Matches the values with escapes in them, or in their base64. It is made for the first text with an escape, because it takes milliseconds for a
-    /// key file. `None` if no value has characters that are escaped.
+    /// Matches the values with escapes in them, or in their base64. It is made for the first text with an escape, because it takes
+    /// milliseconds for a key file. `None` if no value has characters that are escaped.
     escaped: OnceLock<Option<Regex>>,
     pub(super) sessions: Sessions,
 }
