@@ -24,6 +24,10 @@ const CLEANUP_TIME: Duration = Duration::from_secs(30);
 /// The time after which a cancelation whose result was lost counts as not made.
 const RESULT_WAIT: Duration = Duration::from_secs(600);
 
+/// The number of cancelations at once whose lost results are waited for. More come only from a client that repeats its requests while
+/// the store fails.
+pub(super) const LOST_RESULTS: usize = 1_000;
+
 /// The pause after which a task that could not be read is read again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -82,7 +86,11 @@ impl Turns {
         // A later cancelation notifies the agent itself. The log has milliseconds.
         let attempt = since.as_millisecond()..=clock::now().as_millisecond();
         let turns = self.clone();
+        let Ok(permit) = Arc::clone(&self.0.lost_results).try_acquire_owned() else {
+            return;
+        };
         tokio::spawn(async move {
+            let _permit = permit;
             let ended = ended(&*turns.0.store, &head.owner, &head.task);
             if let Ok(Some(ended)) = timeout(RESULT_WAIT, ended).await
                 && ended.state == TaskState::Canceled

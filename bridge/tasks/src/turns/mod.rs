@@ -63,7 +63,7 @@ pub use submit::{IncomingMessage, Submitted};
 
 use bridge_program::lock;
 use tokio::{
-    sync::{self as async_sync, Notify},
+    sync::{self as async_sync, Notify, Semaphore},
     time::sleep,
 };
 
@@ -101,6 +101,8 @@ struct TurnsInner {
     places: AgentPlaces,
     limits: TurnLimits,
     unlogged_ends: UnloggedEnds,
+    /// Permits for waiting for a cancelation whose result was lost.
+    lost_results: Arc<Semaphore>,
     metrics: Metrics,
     expiry_started: Once,
     /// The last task of each agent that was checked for expiry; none before it is waiting.
@@ -218,6 +220,7 @@ impl Turns {
             places: AgentPlaces::new(limits),
             limits,
             unlogged_ends: UnloggedEnds::default(),
+            lost_results: Arc::new(Semaphore::new(cancel::LOST_RESULTS)),
             metrics,
             expiry_started: Once::new(),
             last_checked: Mutex::default(),
