@@ -1,6 +1,12 @@
-//! Reads what clients need of an answer: its body, within a limit, and where it redirects to.
+//! Reads what clients need of an answer: its body, within a limit, where it redirects to, and when to ask again.
 
-use reqwest::{Response, Url, header::LOCATION};
+use std::time::Duration;
+
+use jiff::{Timestamp, fmt::rfc2822::DateTimeParser};
+use reqwest::{
+    Response, Url,
+    header::{LOCATION, RETRY_AFTER},
+};
 
 /// The reason why a body was not read.
 #[derive(Debug)]
@@ -41,4 +47,39 @@ pub fn redirect_advice(mut target: Url) -> String {
 pub fn redirect_target(answer: &Response) -> Option<Url> {
     let location = answer.headers().get(LOCATION).filter(|_| answer.status().is_redirection())?;
     answer.url().join(location.to_str().ok()?).ok()
+}
+
+/// Returns the time after which a server wants to be asked again: `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3).
+pub fn retry_after(answer: &Response, now: Timestamp) -> Option<Duration> {
+    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    match text.parse() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => {
+            let date = DateTimeParser::new().parse_timestamp(text).ok()?;
+            Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_when_to_ask_again() {
+        let now = "1994-11-06T08:49:37Z".parse().unwrap();
+        for (value, seconds) in [
+            ("7", Some(7.0)),
+            ("1.5", Some(1.5)),
+            ("Sun, 06 Nov 1994 08:51:07 GMT", Some(90.0)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0.0)),
+            ("soon", None),
+            ("-1", None),
+            ("inf", None),
+        ] {
+            let answer = axum::http::Response::builder().header(RETRY_AFTER, value).body("");
+            let asked = retry_after(&answer.unwrap().into(), now);
+            assert_eq!(asked, seconds.map(Duration::from_secs_f64), "{value}");
+        }
+    }
 }

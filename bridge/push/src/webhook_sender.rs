@@ -4,9 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_http::{root_cause, with_shared_tls};
+use bridge_http::{retry_after, root_cause, with_shared_tls};
 use bridge_telemetry::TraceContext;
-use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
+use reqwest::{Client, Response, StatusCode, redirect};
 use tokio::time::timeout;
 use url::Url;
 
@@ -128,7 +128,7 @@ impl WebhookSender for HttpSender {
 /// Returns the outcome for an answer. Any success status is an acknowledgement (specification 4.3.3). 410 Gone is
 /// final; any other status may change once the webhook was repaired.
 async fn judged(mut answer: Response) -> Outcome {
-    let (status, again) = (answer.status(), retry_after(&answer));
+    let (status, again) = (answer.status(), retry_after(&answer, clock::now()));
     let reading = async {
         let mut read = 0;
         while let (true, Ok(Some(piece))) = (read < ANSWER, answer.chunk().await) {
@@ -143,12 +143,6 @@ async fn judged(mut answer: Response) -> Outcome {
         StatusCode::GONE => Outcome::Refused { reason },
         _ => Outcome::Failed { reason, again },
     }
-}
-
-/// Reads `Retry-After` in seconds. The form with a date is rare, and ignored.
-fn retry_after(answer: &Response) -> Option<Duration> {
-    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    value.trim().parse().ok().map(Duration::from_secs)
 }
 
 fn failed(reason: String) -> Outcome {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bridge_client::without_user;
-use bridge_http::{BodyError, read_body, root_cause_with_proxy, with_proxy_for};
+use bridge_http::{BodyError, read_body, retry_after, root_cause_with_proxy, with_proxy_for};
 use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
-use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
+use reqwest::{Response, StatusCode, redirect};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 use url::Url;
@@ -131,7 +131,7 @@ impl Endpoint {
         }
         let reply = request.send().await.map_err(|error| self.unreachable(attempt, &error))?;
         let status = reply.status();
-        let asked = retry_after(&reply);
+        let asked = retry_after(&reply, clock::now());
         let bytes = self.read(attempt, reply).await?;
         if !status.is_success() {
             let wanted = asked.or_else(|| retry_delay(&bytes));
@@ -221,11 +221,4 @@ fn error_message(body: &[u8]) -> String {
 
 fn beginning(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
-}
-
-/// Returns the pause that a server asks for in seconds. A date is ignored, and the increasing pause is used.
-fn retry_after(reply: &Response) -> Option<Duration> {
-    let text = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    let seconds: f64 = text.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
 }

@@ -3,7 +3,7 @@
 use std::{pin::pin, time::Duration};
 
 use bridge_auth::display_url;
-use bridge_http::{BodyError, Connections, is_lasting, read_body, root_cause};
+use bridge_http::{BodyError, Connections, is_lasting, read_body, retry_after, root_cause};
 use bridge_program::{
     is_invalid_http,
     system::{FILE_LIMIT_ADVICE, is_from_lack_of_files},
@@ -15,7 +15,7 @@ use bridge_protocol::{
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, set, span};
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, HeaderValue, RETRY_AFTER},
+    header::{ACCEPT, AUTHORIZATION, HeaderValue},
 };
 use tokio::{
     sync::watch,
@@ -26,7 +26,7 @@ use super::{
     BotCall, RemoteBot,
     turn_progress::{self, ProgressState},
 };
-use crate::bot::BotError;
+use crate::{bot::BotError, clock};
 
 /// The delays before retries if no connection to the bot can be made, or the bot answers 429. It has not acted on the message
 /// in these cases. Together they last as long as most bots need to start again. Other failures are not retried.
@@ -262,9 +262,7 @@ fn requested_delay(answer: &Response, default: Duration) -> Option<Duration> {
     if answer.status() != StatusCode::TOO_MANY_REQUESTS {
         return None;
     }
-    let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let seconds = header.and_then(|value| value.trim().parse().ok());
-    let delay = seconds.map_or(default, Duration::from_secs).max(default);
+    let delay = retry_after(answer, clock::now()).unwrap_or(default).max(default);
     (delay <= LONGEST_DELAY).then_some(delay)
 }
 
