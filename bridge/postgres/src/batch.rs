@@ -193,3 +193,35 @@ fn position(row: &Row) -> usize {
     let at: i64 = row.get(0);
     usize::try_from(at - 1).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Message, Part, Role};
+    use bridge_store::{Event, testing::Sample};
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Returns an append that creates a task with a message.
+    fn queued(task: &str, message: &str) -> QueuedAppend {
+        let sample = Sample::new(task);
+        let said = Event::Message(Message::new(message, Role::User, vec![Part::text("hello")]));
+        let append = sample.append(0, 1, vec![sample.created(), said]);
+        let head = Arc::new(Head::after(None, &sample.caller, &append).unwrap());
+        let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let prepared = PreparedAppend::new(None, head, append).unwrap();
+        QueuedAppend { prepared, done: oneshot::channel().0, room }
+    }
+
+    /// In one statement, PostgreSQL would take both for repetitions of each other.
+    #[test]
+    fn an_append_with_a_task_or_a_message_of_the_batch_waits_for_the_next_one() {
+        let appends = [("a", "1"), ("b", "1"), ("a", "2"), ("c", "3"), ("d", "1")];
+        let mut waiting = VecDeque::from_iter(appends.map(|(task, message)| queued(task, message)));
+        for expected in [&["a", "c"][..], &["b", "a"], &["d"], &[]] {
+            let batch = take_batch(&mut waiting);
+            let tasks: Vec<&str> = batch.iter().map(|one| &*one.prepared.append.task).collect();
+            assert_eq!(tasks, expected);
+        }
+    }
+}
