@@ -88,6 +88,20 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
     for (version, method, params, code, message) in [
         (Some("1.0"), "message/send", json!({}), -32601, "A2A 1.0 has no method \"message/send\""),
         (None, "Nonsense", json!({}), -32601, "there is no method \"Nonsense\""),
+        (
+            None,
+            "send_message",
+            json!({}),
+            -32601,
+            "there is no method \"send_message\": call \"SendMessage\"",
+        ),
+        (
+            Some("0.3"),
+            "message.send",
+            json!({}),
+            -32601,
+            "there is no method \"message.send\": call \"message/send\"",
+        ),
         (Some("2.0"), "GetTask", json!({}), -32009, "A2A 2.0 is not supported"),
         (Some("1.0"), "GetTask", json!({}), -32602, "id: expected a string, found nothing"),
         (Some("1.0"), "GetTask", json!({"id": "x"}), -32001, "task x not found"),

@@ -255,9 +255,25 @@ fn not_found(named: Option<Version>, method: &str) -> Error {
         (Some(named), Some(other)) => format!(
             "A2A {named} has no method {method:?}, which is of A2A {other}: send A2A-Version {other}"
         ),
-        _ => format!("there is no method {method:?}"),
+        _ => match similar(named, method) {
+            Some(similar) => format!("there is no method {method:?}: call {similar:?}"),
+            None => format!("there is no method {method:?}"),
+        },
     };
     Error::new(ErrorKind::MethodNotFound, message)
+}
+
+/// Returns the method of a version that has the same letters, such as `SendMessage` for `sendMessage` or `send_message`.
+fn similar(named: Option<Version>, method: &str) -> Option<&'static str> {
+    let letters = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphabetic).map(|one| one.to_ascii_lowercase()).collect()
+    };
+    let versions = Version::ALL.into_iter().rev();
+    let versions = versions.filter(|version| named.is_none_or(|named| named == *version));
+    let all =
+        versions.flat_map(|version| Operation::ALL.map(|operation| version.method(operation)));
+    let looked_for = letters(method);
+    all.flatten().find(|known| letters(known) == looked_for)
 }
 
 /// Makes the response to a request, in the request's version. `size` is the approximate size of the reply in bytes.
