@@ -80,7 +80,7 @@ async def ask(url: str, question: str) -> str:
                 elif item.HasField("task"):
                     task = item.task
     except Exception as error:  # also those of protobuf, for an answer that is not A2A
-        raise NoAnswer(str(error)) from error
+        raise NoAnswer(str(error) or repr(error)) from error
     if task:
         if task.status.state != TaskState.TASK_STATE_COMPLETED:
             said = get_message_text(task.status.message)
