@@ -52,10 +52,8 @@ pub enum TooMuch {
 /// If the weight or the nesting is above its limit.
 pub fn json(body: &[u8]) -> Result<(), TooMuch> {
     // Each bracket needs a closing one; what has none is no JSON.
-    let may_be_deep = || {
-        let opens = body.iter().filter(|byte| matches!(byte, b'{' | b'['));
-        body.len() > 2 * DEEPEST && opens.count() > DEEPEST
-    };
+    let is_opening = |byte: u8| matches!(byte, b'{' | b'[');
+    let may_be_deep = || body.len() > 2 * DEEPEST && count(body, is_opening) > DEEPEST;
     match body.len() > SMALL || may_be_deep() {
         true => scan(body, DEEPEST, MOST).map(drop),
         false => Ok(()),
@@ -70,9 +68,16 @@ pub fn weigh(body: &[u8]) -> usize {
 /// Returns a number that the weight of JSON does not exceed. It takes less time than [`weigh`], since it counts the characters in
 /// texts, too.
 pub fn weighs_at_most(body: &[u8]) -> usize {
-    let objects = body.iter().filter(|byte| **byte == b'{').count();
-    let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
+    let objects = count(body, |byte| byte == b'{');
+    let values = count(body, |byte| matches!(byte, b'{' | b'[' | b','));
     objects.saturating_mul(OBJECT).saturating_add(values.saturating_mul(VALUE))
+}
+
+/// Counts these bytes. Sums of a byte each let the compiler look at many bytes at a time.
+fn count(body: &[u8], is_counted: impl Fn(u8) -> bool) -> usize {
+    let pieces = body.chunks(usize::from(u8::MAX));
+    let sums = pieces.map(|piece| piece.iter().map(|byte| u8::from(is_counted(*byte))).sum::<u8>());
+    sums.map(usize::from).sum()
 }
 
 /// Returns the memory that JSON takes with its texts, in bytes.
@@ -170,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_body_weighs_more_than_it_may(body in "[\\[\\]{}:,\"\\\\ 0]{0,200}") {
+        fn no_body_weighs_more_than_it_may(body in "[\\[\\]{}:,\"\\\\ 0]{0,600}") {
             prop_assert!(weigh(body.as_bytes()) <= weighs_at_most(body.as_bytes()), "{body}");
         }
     }
