@@ -59,9 +59,7 @@ impl Turns {
             }
             Err(EmitError::Ended { task }) => Err(TurnError::Ended { task }),
             Err(EmitError::Store(error)) => {
-                if let StoreError::Unavailable { .. } = error {
-                    self.stop_and_notify_if_canceled(head, agent, since);
-                }
+                self.stop_and_notify_if_canceled(&error, head, agent, since);
                 Err(error.into())
             }
         }
@@ -76,19 +74,23 @@ impl Turns {
         }
     }
 
-    /// Does the same later, if a cancelation that began at `since` is in the log although its result was lost.
+    /// Does the same later, if a cancelation that began at `since` is in the log although the store returned this error: the result may
+    /// have been lost.
     pub(super) fn stop_and_notify_if_canceled(
         &self,
+        error: &StoreError,
         head: Arc<Head>,
         agent: Option<Arc<Agent>>,
         since: Timestamp,
     ) {
+        let (StoreError::Unavailable { .. }, Ok(permit)) =
+            (error, Arc::clone(&self.0.lost_results).try_acquire_owned())
+        else {
+            return;
+        };
         // A later cancelation notifies the agent itself. The log has milliseconds.
         let attempt = since.as_millisecond()..=clock::now().as_millisecond();
         let turns = self.clone();
-        let Ok(permit) = Arc::clone(&self.0.lost_results).try_acquire_owned() else {
-            return;
-        };
         tokio::spawn(async move {
             let _permit = permit;
             let ended = ended(&*turns.0.store, &head.owner, &head.task);

@@ -16,7 +16,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Head, Idle, ListPosition, StoreError},
+    store::{Head, Idle, ListPosition},
 };
 
 /// The number of tasks that are read at a time.
@@ -117,10 +117,8 @@ impl Turns {
             Ok(Some(_)) => {}
             Ok(None) | Err(EmitError::Ended { .. }) => return Ok(false),
             Err(EmitError::Store(error)) => {
-                if let StoreError::Unavailable { .. } = error {
-                    let (head, agent) = (Arc::new(seen.clone()), Some(Arc::clone(agent)));
-                    self.stop_and_notify_if_canceled(head, agent, since);
-                }
+                let (head, agent) = (Arc::new(seen.clone()), Some(Arc::clone(agent)));
+                self.stop_and_notify_if_canceled(&error, head, agent, since);
                 return Err(EmitError::Store(error));
             }
         }
