@@ -64,16 +64,18 @@ pub fn failed_calls<'a>(entries: &'a [Entry], server: &str) -> Option<FailedCall
         let said = ["/result/content/0/text", "/error/message"];
         let said = said.into_iter().find_map(|place| value.pointer(place)?.as_str());
         let status = refused.map(|status| format!("HTTP status {status}"));
-        let mut callers = failed.as_ref().map_or_else(BTreeSet::new, |one| one.callers.clone());
-        callers.insert(request.hop.from.as_str());
-        failed = Some(FailedCalls {
-            count: failed.as_ref().map_or(0, |one| one.count) + 1,
+        let failed = failed.get_or_insert_with(|| FailedCalls {
+            count: 0,
             tool,
-            said: said.map(str::to_owned).or(status).unwrap_or_default(),
-            callers,
-            server_failed: refused >= Some(500)
-                && failed.as_ref().is_none_or(|one| one.server_failed),
+            said: String::new(),
+            callers: BTreeSet::new(),
+            server_failed: true,
         });
+        failed.count += 1;
+        failed.tool = tool;
+        failed.said = said.map(str::to_owned).or(status).unwrap_or_default();
+        failed.callers.insert(&request.hop.from);
+        failed.server_failed &= refused >= Some(500);
     }
     failed
 }
