@@ -213,7 +213,7 @@ mod tests {
         QueuedAppend { prepared, done: oneshot::channel().0, room }
     }
 
-    /// In one statement, PostgreSQL would take both for repetitions of each other.
+    /// If two appends of one statement shared a message, `append_1` would refuse neither and write neither.
     #[test]
     fn an_append_with_a_task_or_a_message_of_the_batch_waits_for_the_next_one() {
         let appends = [("a", "1"), ("b", "1"), ("a", "2"), ("c", "3"), ("d", "1")];

@@ -330,7 +330,7 @@ async fn a_database_that_comes_back_is_used_again() {
     assert_eq!(head.unwrap().seq, seq);
 }
 
-/// A lease that stays with a process which has nothing to do there keeps all others away.
+/// A process that keeps a lease without need keeps all other processes away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_that_could_not_be_released_becomes_free_when_the_database_is_back() {
     let server = Server::start(&[]);

@@ -20,8 +20,8 @@ pub enum InstallStep {
     Waiting,
     /// The installation begins, which may take minutes.
     Started,
-    /// A package lacks an extra that a requirement names, in the installer's words. Most packages that have renamed an extra then lack what
-    /// the agent imports.
+    /// A package does not have an extra that a requirement names, in the installer's words. The agent then usually lacks a module that it
+    /// imports.
     NoExtra(String),
     /// The installation is complete, and took this long.
     Finished(Duration),

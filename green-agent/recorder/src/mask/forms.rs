@@ -41,8 +41,8 @@ fn within_encodings(secret: &str) -> BTreeSet<String> {
     iter::once(secret.to_owned()).chain([json, ascii, form, percent]).collect()
 }
 
-/// Returns patterns for a secret, and for its base64, with any of the characters escaped, also several times, as in JSON within JSON.
-/// There are none for letters and digits only, which no program escapes. Programs differ in which other characters they escape, and how.
+/// Returns patterns that match a secret, or its base64, in which any characters are escaped, even several times, as in JSON within JSON.
+/// Text of letters and digits has no pattern, because no program escapes them. Programs differ in which other characters they escape.
 pub(super) fn escaped(secret: &str) -> Vec<String> {
     let base64 = base64(secret.as_bytes()).into_iter().filter(|form| form.contains(['+', '/']));
     let forms = iter::once(secret.to_owned()).chain(base64);

@@ -58,7 +58,7 @@ pub(super) struct Reply {
     pub(super) tokens: Option<u64>,
     /// Whether the answer was cut at the limit of output tokens.
     pub(super) truncated: bool,
-    /// Why the provider withholds the answer, or what is missing of it, such as `content_filter`.
+    /// The reason for which the provider withholds the answer or a part of it, such as `content_filter`.
     pub(super) withheld: Option<String>,
     /// Why a call of this answer cannot even be sent back; nothing of the answer is used then.
     pub(super) malformed: Option<String>,
@@ -83,7 +83,7 @@ pub(super) struct ToolDefinition {
     pub(super) parameters: Value,
 }
 
-/// Returns the reason why an answer ended if it is one of those for which a provider withholds answers.
+/// Returns the reason for the end of an answer if it is one of `reasons`, for which the provider withholds answers.
 pub(super) fn withheld(end: Option<&Value>, reasons: &[&str]) -> Option<String> {
     let end = end.and_then(Value::as_str)?;
     reasons.contains(&end).then(|| end.to_owned())

@@ -167,8 +167,9 @@ pub(super) struct ChannelInner {
     pub(super) service_urls: ServiceUrls,
     pub(super) open_turns: OpenTurns,
     pub(super) files: FileStore,
-    /// The locks under which bots create tasks, by the secret of the service URL, and post activities outside of turns, by task.
+    /// The locks under which bots create tasks, by the secret of the service URL.
     pub(super) creation_locks: NamedLocks,
+    /// The locks under which bots post activities outside of turns, by task.
     pub(super) posting_locks: NamedLocks,
     pub(super) recent_activities: RecentActivities,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
