@@ -215,6 +215,15 @@ async fn an_append_whose_commit_had_no_answer_succeeds() {
     // A commit is in the log already while it waits for a standby that does not exist.
     operator.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", &[]).await.unwrap();
     operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
+    // The server reads the setting when it gets to it. Until then, no commit waits.
+    let committing = tokio::spawn(commit_again_and_again(database.clone()));
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let begun = Instant::now();
+    while database.number(waiting).await == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no commit waits");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    committing.abort();
     let sample = Sample::new("t");
     let append = sample.append(0, 1, vec![sample.created(), said("m")]);
     let appending = tokio::spawn(async move { store.append(&sample.caller, append).await });
@@ -229,6 +238,12 @@ async fn an_append_whose_commit_had_no_answer_succeeds() {
     operator.execute("ALTER SYSTEM RESET synchronous_standby_names", &[]).await.unwrap();
     operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
     assert_eq!(appending.await.unwrap().unwrap().seq, 2);
+}
+
+async fn commit_again_and_again(database: Database) {
+    loop {
+        database.execute("COMMENT ON SCHEMA public IS 'changed'").await;
+    }
 }
 
 /// Cuts every connection to the database, again and again.
