@@ -83,7 +83,7 @@ pub(super) struct Chat {
     #[arg(long, value_parser = versions())]
     version: Option<Version>,
     /// Use this binding, instead of the best that both sides support
-    #[arg(long, value_parser = bindings())]
+    #[arg(long, value_parser = bindings(), ignore_case = true)]
     binding: Option<Binding>,
     /// The URI of a protocol extension that you comply with, since the agent may require it; may be repeated
     #[arg(long, value_name = "URI")]
@@ -109,15 +109,16 @@ fn versions() -> impl TypedValueParser<Value = Version> {
     })
 }
 
-/// Parses a binding by its name on the command line.
+/// Parses a binding by its name on the command line, or by its name in cards.
 fn bindings() -> impl TypedValueParser<Value = Binding> {
     let names = Binding::ALL.map(|binding| {
         let (name, help) = flag(binding);
-        PossibleValue::new(name).help(help)
+        PossibleValue::new(name).help(help).alias(binding.as_str())
     });
     PossibleValuesParser::new(names).try_map(|name| {
-        let mut bindings = Binding::ALL.into_iter();
-        bindings.find(|binding| flag(*binding).0 == name).ok_or("expected a binding of A2A")
+        let is_flag = |binding: &Binding| flag(*binding).0.eq_ignore_ascii_case(&name);
+        let named = Binding::ALL.into_iter().find(is_flag).or_else(|| Binding::of(&name));
+        named.ok_or("expected a binding of A2A")
     })
 }
 
@@ -362,6 +363,20 @@ mod tests {
         };
         assert!(refused_with(-32601).ends_with("--version 1.0 or --version 0.3 tries one"));
         assert!(!refused_with(-32602).contains("--version"));
+    }
+
+    #[test]
+    fn a_binding_has_the_name_that_cards_use_too() {
+        let parse = |name: &str| {
+            let command = Chat::augment_args(clap::Command::new("chat"));
+            let matches = command.try_get_matches_from(["chat", "http://h/", "--binding", name]);
+            matches.ok().and_then(|found| found.get_one("binding").copied())
+        };
+        for name in ["rest", "HTTP+JSON", "http+json"] {
+            assert_eq!(parse(name), Some(Binding::HttpJson), "{name}");
+        }
+        assert_eq!(parse("GRPC"), Some(Binding::Grpc));
+        assert_eq!(parse("soap"), None);
     }
 
     #[test]
