@@ -29,7 +29,7 @@ const MAX_QUEUED_KIB: usize = 64 << 10;
 /// The time for which an append waits for room in the queue.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time for which a failed commit is retried, and the first and the longest pause between two attempts.
+/// The time for which a commit is retried after its first failure, and the first and the longest pause between two attempts.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
@@ -119,7 +119,8 @@ pub(super) async fn run_committer(shared: Arc<Shared>) {
 /// Commits a batch and answers its callers. If the result of a commit is lost, the log is read to find out whether the
 /// commit was made.
 async fn commit(shared: &Shared, mut batch: Vec<QueuedAppend>) {
-    let deadline = Instant::now() + RETRY_TIMEOUT;
+    // A lost answer is noticed late, and must leave time to look the commit up.
+    let mut deadline = None;
     let (mut may_be_committed, mut pause) = (false, RETRY_PAUSES[0]);
     while !batch.is_empty() {
         let failure = match try_commit(shared, &mut batch, may_be_committed).await {
@@ -134,6 +135,7 @@ async fn commit(shared: &Shared, mut batch: Vec<QueuedAppend>) {
             }
             Failure::Refused(error) => may_be_committed && error.is_temporary(),
         };
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + RETRY_TIMEOUT);
         if can_retry && Instant::now() < deadline {
             sleep(pause).await;
             pause = (pause * 2).min(RETRY_PAUSES[1]);

@@ -1,18 +1,24 @@
 //! Tests faults of the database, and their effects.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bridge::{
     caller::Caller,
     store::{
-        Append, Call, Conversation, Event, PostgresStore, RecordKey, Store, StoreError,
-        testing::Sample,
+        Append, Call, Conversation, Event, PostgresSettings, PostgresStore, RecordKey, Store,
+        StoreError, testing::Sample,
     },
 };
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
+    net::{TcpListener, TcpStream, UnixStream},
     process::Command,
     time::{Instant, timeout},
 };
@@ -238,6 +244,60 @@ async fn an_append_whose_commit_had_no_answer_succeeds() {
     operator.execute("ALTER SYSTEM RESET synchronous_standby_names", &[]).await.unwrap();
     operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
     assert_eq!(appending.await.unwrap().unwrap().seq, 2);
+}
+
+/// A firewall that forgets a connection drops what is sent on it, and neither side is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_whose_answer_is_lost_in_silence_succeeds() {
+    let database = Server::shared().database().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut settings: PostgresSettings = {
+        let (name, folder) = database.url.split_once("?host=").unwrap();
+        let (name, folder) = (name.rsplit('/').next().unwrap(), folder.split('&').next().unwrap());
+        let socket = format!("{folder}/.s.PGSQL.5432");
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = UnixStream::connect(&socket).await.unwrap();
+                tokio::spawn(pass_on(client, server));
+            }
+        });
+        format!("postgres://bridge@127.0.0.1:{port}/{name}").parse().unwrap()
+    };
+    // The heartbeat uses other connections, and no process takes this one for dead.
+    settings.lease = Duration::from_secs(60);
+    let store = PostgresStore::open(&settings).await.unwrap();
+    let sample = Sample::new("t");
+    let append = sample.append(0, 1, vec![sample.created(), said(UNANSWERED)]);
+    assert_eq!(store.append(&sample.caller, append).await.unwrap().seq, 2);
+}
+
+/// The message whose append gets no answer on its first connection.
+const UNANSWERED: &str = "unanswered";
+
+/// Connects a client to the server, until the message passes; from then on the client hears nothing, while the server gets
+/// everything.
+async fn pass_on(mut client: TcpStream, mut server: UnixStream) {
+    static HAS_PASSED: AtomicBool = AtomicBool::new(false);
+    let (mut asked, mut answered) = ([0; 65536], [0; 65536]);
+    let mut is_silent = false;
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let Ok(size @ 1..) = read else { return };
+                let mut words = asked[..size].windows(UNANSWERED.len());
+                let names_message = words.any(|word| word == UNANSWERED.as_bytes());
+                is_silent |= names_message && !HAS_PASSED.swap(true, Ordering::Relaxed);
+                server.write_all(&asked[..size]).await.unwrap();
+            }
+            read = server.read(&mut answered) => {
+                let Ok(size @ 1..) = read else { return };
+                if !is_silent {
+                    client.write_all(&answered[..size]).await.unwrap();
+                }
+            }
+        }
+    }
 }
 
 async fn commit_again_and_again(database: Database) {
