@@ -256,7 +256,8 @@ async fn after_a_restart_running_turns_fail_and_waiting_turns_start() {
     let begun = get("begun").await;
     assert_eq!(begun.status.state, TaskState::Failed);
     let said = begun.status.message.as_ref().unwrap().text();
-    assert_eq!(said, "The bridge was restarted while the agent worked on this message.");
+    assert!(said.starts_with("The bridge was restarted or did not reach its task log"), "{said}");
+    assert!(said.ends_with("send a new message to repeat it."), "{said}");
     assert_eq!(get("waiting").await.status.state, TaskState::Completed);
     assert_eq!(world.agent.heard(), ["begins two", "ends two"]);
 }

@@ -18,10 +18,13 @@ use crate::{
 };
 use bridge_telemetry::Instrument as _;
 
-/// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
-const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
-const MAYBE_UNDELIVERED: &str = "The bridge was restarted before it knew that the agent has this message. The \
-                                 message is not sent again automatically, since the agent may have it.";
+/// The texts for turns whose agent may have been called, and for turns whose agent may not have the message. A turn of this
+/// process is found here, too, if it could not learn in time that its message was logged.
+const INTERRUPTED: &str = "The bridge was restarted or did not reach its task log while it handled this message. The agent \
+                           may have worked on it, so it is not called again: send a new message to repeat it.";
+const MAYBE_UNDELIVERED: &str = "The bridge was restarted or did not reach its task log before it knew that the agent has \
+                                 this message. The message is not sent again automatically, since the agent may have \
+                                 it: send a new message to repeat it.";
 
 /// The number of tasks that are read at a time.
 const PAGE: usize = 256;
