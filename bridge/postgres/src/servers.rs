@@ -39,10 +39,11 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The settings of a session for statements. They are no startup parameters, since poolers refuse those. The server cancels
-/// statements after this time.
+/// statements after this time, and not before. A commit is durable on the server at least.
 const SESSION: &str =
-    "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s';
-    SET default_transaction_isolation = 'read committed'";
+    "SET statement_timeout = '10s'; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = '10s';
+    SET default_transaction_isolation = 'read committed';
+    SELECT set_config('synchronous_commit', 'local', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /// The servers of an address, with the encryption of their connections.
 #[derive(Clone)]

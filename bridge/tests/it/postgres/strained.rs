@@ -61,6 +61,47 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     Sample::new("afterwards").create(&*busy, 1).await;
 }
 
+/// An administrator may limit the locks of all roles, but a message is not refused because another one is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_may_not_wait_for_locks_waits_for_them() {
+    let database = Server::shared().database().await;
+    for statement in
+        ["CREATE ROLE hasty LOGIN SUPERUSER", "ALTER ROLE hasty SET lock_timeout = '1ms'"]
+    {
+        database.execute(statement).await;
+    }
+    let store = open(database.for_user("hasty").settings()).await;
+    let locker = database.connect().await;
+    let lock = "BEGIN; LOCK TABLE bridge.tasks IN ACCESS EXCLUSIVE MODE";
+    locker.batch_execute(lock).await.unwrap();
+    let sample = Sample::new("t");
+    let append = sample.append(0, 1, vec![sample.created()]);
+    let appending = tokio::spawn(async move { store.append(&sample.caller, append).await });
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock' AND query LIKE '%append_2%'
+        AND clock_timestamp() > query_start + interval '20 ms'";
+    while database.number(waiting).await == 0 {
+        assert!(!appending.is_finished(), "{:?}", appending.await);
+        sleep(Duration::from_millis(5)).await;
+    }
+    locker.batch_execute("COMMIT").await.unwrap();
+    appending.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledged_append_is_durable_though_the_servers_commits_are_not() {
+    let server = Server::start(&["-c", "synchronous_commit=off", "-c", "wal_writer_delay=10s"]);
+    let database = server.database().await;
+    let store = open(database.settings()).await;
+    for number in 0..5 {
+        Sample::new(format!("t{number}")).create(&*store, 1).await;
+    }
+    server.stop();
+    server.start_again();
+    let tasks = "SELECT count(*) FROM bridge.tasks";
+    assert_eq!(database.number(tasks).await, 5);
+}
+
 /// A process that is removed while it acquires a lease releases it never.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_that_a_removed_process_acquires_becomes_free() {
