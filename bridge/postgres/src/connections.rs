@@ -9,7 +9,7 @@ use tokio_postgres::{Config, Row, types::ToSql};
 
 use crate::{
     PostgresSettings,
-    failure::{Failure, unavailable},
+    failure::{self, Failure, describe, unavailable},
     limited_pool::{AcquireError, LimitedPool, PooledConnection},
     schema,
     servers::{CONNECT_TIMEOUT, RESULT_TIMEOUT, Servers},
@@ -58,7 +58,25 @@ impl Connections {
     /// Checks the server and creates missing tables.
     pub(super) async fn prepare(&self, address: &str) -> Result<()> {
         let mut pooled = self.acquire(&self.writers).await?;
-        schema::prepare(&mut pooled.connection, address).await
+        schema::prepare(&mut pooled.connection, address).await?;
+        self.check_sessions(&pooled).await
+    }
+
+    /// Refuses a database behind a pooler that gives a session to whoever needs one, so that settings and notifications of
+    /// a connection are lost. Such a pooler hands out again the session that was used last.
+    async fn check_sessions(&self, one: &PooledConnection) -> Result<()> {
+        // The server may allow no second connection.
+        let Ok(other) = self.acquire(&self.readers).await else { return Ok(()) };
+        let mut sessions = Vec::new();
+        for pooled in [one, &other] {
+            let asked = pooled.connection.query_typed("SELECT pg_backend_pid()", &[]).await;
+            let rows = asked.map_err(|error| unavailable(describe(&error)))?;
+            sessions.extend(rows.first().map(|row| row.get::<_, i32>(0)));
+        }
+        match sessions[..] {
+            [one, other] if one == other => Err(failure::shared_session()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the largest number of connections for writers.

@@ -95,6 +95,14 @@ pub(super) fn taken_for_dead() -> StoreError {
     unavailable("other bridges have taken over, because this one sent no heartbeat in time")
 }
 
+/// The advice for operators if connections do not have separate sessions.
+const POOLING_ADVICE: &str = "; a pooler in front of the database must use session pooling";
+
+/// Returns the error of a database that gives two connections one session.
+pub(super) fn shared_session() -> StoreError {
+    unavailable(format!("two connections have the same session{POOLING_ADVICE}"))
+}
+
 /// Describes an error with its cause, which has the details.
 pub(super) fn describe(error: &Error) -> String {
     match error.as_db_error() {
@@ -114,7 +122,7 @@ pub(super) fn describe(error: &Error) -> String {
 fn advice_on(code: &SqlState) -> &'static str {
     let of_poolers = [SqlState::UNDEFINED_PSTATEMENT, SqlState::DUPLICATE_PSTATEMENT];
     if of_poolers.contains(code) {
-        "; a pooler in front of the database must use session pooling"
+        POOLING_ADVICE
     } else if *code == SqlState::INSUFFICIENT_PRIVILEGE {
         "; to create the tables, the user needs GRANT CREATE ON DATABASE; to use those of another user, rights to the \
          schema bridge and its tables and sequences"

@@ -9,9 +9,8 @@ use std::{
     time::Duration,
 };
 
-use bridge::store::{Event, PostgresStore, Store, StoreError, testing::Sample};
+use bridge::store::{Event, PostgresStore, Store, testing::Sample};
 use bridge_protocol::a2a::{Message, Part, Role};
-use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -124,34 +123,12 @@ async fn a_small_pool_is_slower_and_no_outage() {
     write_at_once(&store).await;
 }
 
+/// Few statements fail there at first, and with PgBouncer 1.21 none.
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_pooling_is_refused_with_advice() {
     let server = Server::shared();
     let database = server.database().await;
     let pooler = Pooler::start(server, "pool_mode = transaction");
-    let mut errors = Vec::new();
-    match pooler.open(&database).await {
-        Ok(store) => {
-            // Connections get each other's sessions as soon as several of them work at the same time.
-            for round in 0..50 {
-                let writes = (0..8).map(|number| write(&store, round * 8 + number));
-                let failed = join_all(writes).await.into_iter().filter_map(Result::err);
-                errors.extend(failed.map(|error| error.to_string()));
-                if !errors.is_empty() {
-                    break;
-                }
-            }
-        }
-        Err(error) => errors.push(error),
-    }
-    // The failure of one write may refuse others without a reason of their own.
-    let has_advice = |error: &String| error.contains("must use session pooling");
-    assert!(errors.iter().any(has_advice), "{errors:?}");
-}
-
-async fn write(store: &PostgresStore, number: usize) -> Result<(), StoreError> {
-    let sample = Sample::new(format!("t{number}"));
-    let created = sample.append(0, 1, vec![sample.created()]);
-    store.append(&sample.caller, created).await?;
-    store.head(&sample.caller, &sample.task).await.map(drop)
+    let error = pooler.open(&database).await.unwrap_err();
+    assert!(error.contains("must use session pooling"), "{error}");
 }
