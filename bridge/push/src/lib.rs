@@ -259,13 +259,17 @@ async fn take_up_freed(leases: Arc<dyn Leases>, shared: Weak<Shared>) {
     loop {
         // This returns at least once a minute.
         seen = leases.freed(seen).await;
+        let mut has_failed = false;
         loop {
             let Some(shared) = shared.upgrade() else {
                 return;
             };
             match Push(shared).take_up(done < seen).await {
                 Err(error) if done < seen => {
-                    tracing::warn!(%error, "the webhooks of other bridges are taken up later");
+                    // An outage of the store is logged once.
+                    if !std::mem::replace(&mut has_failed, true) {
+                        tracing::warn!(%error, "the webhooks of other bridges are taken up later");
+                    }
                     sleep(AGAIN).await;
                 }
                 Ok(()) | Err(_) => break,

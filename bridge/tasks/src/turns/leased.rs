@@ -258,7 +258,7 @@ async fn take_up_periodically(
     turns: Weak<TurnsInner>,
     look_again: Arc<Notify>,
 ) {
-    let mut seen = 0;
+    let (mut seen, mut has_failed) = (0, false);
     loop {
         tokio::select! {
             count = leases.freed(seen) => seen = count,
@@ -268,9 +268,14 @@ async fn take_up_periodically(
         let Some(inner) = turns.upgrade() else {
             return;
         };
-        if let Err(error) = Turns(inner).recover_open_tasks(|_| true).await {
-            tracing::warn!(%error, "the turns of other bridges are taken up later");
+        let taken_up = Turns(inner).recover_open_tasks(|_| true).await;
+        if let Err(error) = &taken_up {
+            // An outage of the store is logged once.
+            if !has_failed {
+                tracing::warn!(%error, "the turns of other bridges are taken up later");
+            }
             look_again.notify_one();
         }
+        has_failed = taken_up.is_err();
     }
 }
