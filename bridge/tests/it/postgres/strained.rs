@@ -291,3 +291,23 @@ async fn a_store_that_can_write_nothing_is_not_ready() {
     sample.then(&*store, 3, said("taken")).await;
     store.ready().await.unwrap();
 }
+
+/// Otherwise a night without the database fills the log.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_is_not_logged_every_second() {
+    const LATER: &str = "the turns of other bridges are taken up later";
+    let server = Server::start(&["-c", "fsync=off"]);
+    let (database, folder) = (server.database().await, tempfile::tempdir().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--store", &database.url]);
+    command.args(["--bot", "bot=http://127.0.0.1:9/api/messages"]).current_dir(&folder);
+    let mut bridge = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(bridge.stderr.take().unwrap()).lines().map_while(Result::ok);
+    block_in_place(|| lines.find(|line| line.contains("listening on")).unwrap());
+    server.stop();
+    block_in_place(|| lines.find(|line| line.contains(LATER)).unwrap());
+    sleep(Duration::from_secs(4)).await;
+    bridge.kill().unwrap();
+    bridge.wait().unwrap();
+    assert_eq!(lines.filter(|line| line.contains(LATER)).count(), 0);
+}
