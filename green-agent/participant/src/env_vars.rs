@@ -244,6 +244,13 @@ impl EnvVars {
     }
 }
 
+/// Returns the secret values in the words of a command, to be masked.
+pub fn secrets_of_command(words: &[String]) -> BTreeSet<String> {
+    let mut secrets = BTreeSet::new();
+    secret::add_command(&mut secrets, words);
+    secrets
+}
+
 fn is_name(name: &str) -> bool {
     let first = name.chars().next();
     first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     participant::{
         AgentLine, Launch, LocalServer,
-        env_vars::{EnvVars, EnvVarsError, ResolvedEnv},
+        env_vars::{EnvVars, EnvVarsError, ResolvedEnv, secrets_of_command},
         ports::{PortLease, is_free, replace_port, with_port},
     },
     recorder::Masker,
@@ -53,6 +53,8 @@ impl TrialAgents {
         let environment = EnvVars::load(&options.working_dir).map_err(not_started)?;
         let resolved = resolve(scenario, &environment)?;
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
+        let in_commands = scenario.agents().map(|agent| agent.start.words());
+        let secrets = secrets.chain(in_commands.flat_map(secrets_of_command));
         let (tokens, masker) = set.secrets().unwrap_or_else(|| {
             let masker = Masker::new(secrets.collect());
             (peers::tokens(scenario, &resolved, &masker), masker)

@@ -33,6 +33,40 @@ fn named_values(value: &str) -> impl Iterator<Item = (&str, &str)> {
     value.split(separators).filter_map(|piece| piece.split_once('='))
 }
 
+/// Adds the secrets of a command: passwords of URLs, and what options and parameters with telling names say, also in a command
+/// within a word, as `sh -c` has it.
+pub(super) fn add_command(secrets: &mut BTreeSet<String>, words: &[String]) {
+    for (at, word) in words.iter().enumerate() {
+        add_passwords(secrets, word);
+        let parameters = named_values(word).filter(|(name, _)| says_secret(name));
+        let joined = word.split_once('=').filter(|(option, _)| is_secret_option(option));
+        let next =
+            words.get(at + 1).filter(|next| is_secret_option(word) && !next.starts_with('-'));
+        let next = next.map(|next| (word.as_str(), next.as_str()));
+        for (_, value) in parameters.chain(joined).chain(next) {
+            // `{ROLE}` and `$NAME` stand for other values.
+            if !is_placeholder(value) && !value.starts_with(['{', '$']) {
+                add_lines(secrets, value);
+            }
+        }
+        if word.contains(char::is_whitespace) {
+            add_command(secrets, &shlex::split(word).unwrap_or_default());
+        }
+    }
+}
+
+/// Returns whether a word is an option whose value is a secret. `--key` is not, after which there is mostly the name of a file.
+fn is_secret_option(word: &str) -> bool {
+    /// How the names of options begin that switch something on or off, or limit it.
+    const OTHERS: &str = "max min no require skip use";
+    let Some(option) = word.strip_prefix('-').map(|rest| rest.trim_start_matches('-')) else {
+        return false;
+    };
+    let first = option.split(['-', '_']).next().unwrap_or_default();
+    let name: String = option.chars().filter(|one| !matches!(one, '-' | '_')).collect();
+    !OTHERS.split(' ').any(|other| other == first) && name != "key" && says_secret(&name)
+}
+
 /// Adds a secret, and its lines: output is masked line by line, and a key file has several.
 fn add_lines(secrets: &mut BTreeSet<String>, value: &str) {
     let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
@@ -153,6 +187,37 @@ mod tests {
             ("http://postgres:postgres@db/x http://h/?a=b:c@d https://me@h:80/x", &[]),
         ] {
             assert_eq!(secrets_of("DATABASE", value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_a_command_are_secrets() {
+        for (command, expected) in [
+            ("serve --password hunter2 --port 9500", &["hunter2"][..]),
+            (
+                "serve --password 'hunter2 x' --api-key=\"hunter3 y\"",
+                &["hunter2 x", "hunter3", "hunter3 y"],
+            ),
+            ("serve --db_password hunter2 -token hunter3", &["hunter2", "hunter3"]),
+            (
+                "serve postgres://me:hunter2@db/x http://h/mcp?token=hunter3",
+                &["hunter2", "hunter3"],
+            ),
+            ("sh -c 'TOKEN=hunter2 serve --notion-token hunter3'", &["hunter2", "hunter3"]),
+            ("mcp-tools serve --command \"sh -c 'serve --secret hunter2'\"", &["hunter2"]),
+            (
+                "serve --token --verbose --key server.key --sort-key name --token-file token.txt",
+                &[],
+            ),
+            (
+                "serve --no-token stdio --max-token 4096 --api-key none --api-key-env OPENAI_API_KEY",
+                &[],
+            ),
+            ("serve --token {trial.seed} --token $TOKEN --password", &[]),
+        ] {
+            let mut secrets = BTreeSet::new();
+            add_command(&mut secrets, &shlex::split(command).unwrap());
+            assert_eq!(Vec::from_iter(secrets), expected, "{command}");
         }
     }
 

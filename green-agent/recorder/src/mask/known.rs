@@ -108,7 +108,13 @@ impl Known {
     }
 
     fn masked_items(&self, items: &[Value]) -> Option<Value> {
-        let masked = |(at, item)| Some((at, self.masked_json(item)?));
+        // A program's arguments are a list, in which a secret follows its option.
+        let is_named = |at: usize| {
+            let before = items.get(at.checked_sub(1)?)?.as_str()?.strip_prefix("--")?;
+            let value = items[at].as_str().filter(|value| !value.starts_with('-'));
+            (value.is_some() && is_secret_member(before)).then(|| Value::from(MASK))
+        };
+        let masked = |(at, item)| Some((at, is_named(at).or_else(|| self.masked_json(item))?));
         let masked: Vec<(usize, Value)> = items.iter().enumerate().filter_map(masked).collect();
         if masked.is_empty() {
             return None;

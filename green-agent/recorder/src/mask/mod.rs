@@ -318,6 +318,7 @@ mod tests {
             "parts": [{"text": "say sesame"}, {"text": "{\"apiKey\": \"k-1\"}"}],
             "sesame": null,
             "usage": {"total_tokens": 12, "token": 5},
+            "args": ["serve", "--api-key", "k-4", "--token", "--port", "80", "token", "x"],
         });
         masker().mask_json(&mut value);
         assert_eq!(
@@ -334,6 +335,7 @@ mod tests {
                 "parts": [{"text": "say [masked]"}, {"text": "{\"apiKey\": \"[masked]\"}"}],
                 "[masked]": null,
                 "usage": {"total_tokens": 12, "token": 5},
+                "args": ["serve", "--api-key", "[masked]", "--token", "--port", "80", "token", "x"],
             })
         );
     }
