@@ -2,10 +2,33 @@
 //! with it, with the URL at which it reaches the participant in that role. In the `[config]` of a green agent, replaces
 //! `{trial.seed}` and `{trial.number}`.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::{Map, Value};
 
 /// The placeholder in a `cmd`, and in the `env` beside it, for a free port, on which the agent must listen.
 pub const PORT: &str = "{port}";
+
+/// The programs that replace variables in their arguments.
+const SHELLS: [&str; 8] = ["ash", "bash", "cmd", "dash", "fish", "ksh", "sh", "zsh"];
+
+static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\$(?:\{[A-Za-z_][A-Za-z0-9_]*(?:[:-][^}]*)?\}|[A-Z_][A-Z0-9_]*)").ok()
+});
+
+/// Returns the first `${NAME}` or `$NAME` in a command, if no shell is in it that could replace it. Of the names without braces, only
+/// those in capital letters are meant.
+pub fn unreplaced_variable(cmd: &[String]) -> Option<&str> {
+    let is_shell = |word: &String| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        SHELLS.contains(&name.trim_end_matches(".exe"))
+    };
+    if cmd.iter().any(is_shell) {
+        return None;
+    }
+    cmd.iter().find_map(|word| Some(VARIABLE.as_ref()?.find(word)?.as_str()))
+}
 
 /// Returns whether a text contains the placeholder of this role. `${ROLE}` is an environment variable and not
 /// a placeholder.
@@ -130,6 +153,24 @@ mod tests {
         ] {
             assert_eq!(fill(text, "bot", "http://h:1/m/"), expected);
             assert_eq!(names(text, "bot"), text != expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_that_nothing_replaces_are_found_in_commands() {
+        for (cmd, found) in [
+            ("agent --model ${MODEL}", Some("${MODEL}")),
+            ("agent --model=$MODEL-x", Some("$MODEL")),
+            ("agent --model '${MODEL:-small}'", Some("${MODEL:-small}")),
+            (
+                "agent {bot} '$.a' '^a$' '${1/text}' '$$' '${a b}' '$(X)' '$5' '${MODEL' {port}",
+                None,
+            ),
+            ("/bin/sh -c 'agent --model $MODEL'", None),
+            ("env A=b bash -c 'agent ${MODEL}'", None),
+        ] {
+            let words: Vec<String> = shlex::split(cmd).unwrap();
+            assert_eq!(unreplaced_variable(&words), found, "{cmd}");
         }
     }
 

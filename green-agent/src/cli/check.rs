@@ -75,7 +75,11 @@ fn is_complete(
     if let Some(engine) = install::engine() {
         supplied::contain(&mut scenario, engine);
     }
-    let misplaced = run::misplaced(&scenario);
+    for unreplaced in run::unreplaced(&scenario) {
+        errln!("note: {path}: {unreplaced}");
+    }
+    let malformed = run::malformed_env(&scenario);
+    let misplaced = [malformed, run::misplaced(&scenario)].concat();
     for problem in &misplaced {
         complain(&format!("{path}: {problem}"));
     }

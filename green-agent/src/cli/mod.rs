@@ -80,6 +80,7 @@ enum Command {
     /// Estimate how much two runs of the same agent differ by chance, and which difference could be detected
     Noise(Box<noise::Noise>),
     /// Report mistakes in scenario files without running anything
+    #[command(alias = "validate")]
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
     List(Paths),

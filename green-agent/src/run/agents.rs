@@ -30,7 +30,7 @@ use crate::{
     recorder::Masker,
     scenario::{
         model::{Agent, Evaluator, Green, Inherits, Ports, Reuse, Scenario, Start},
-        placeholder::PORT,
+        placeholder::{PORT, unreplaced_variable},
     },
     transcript::Hop,
 };
@@ -329,6 +329,30 @@ pub fn misplaced(scenario: &Scenario) -> Vec<String> {
         }
     };
     scenario.agents().filter_map(misplaced).collect()
+}
+
+/// Describes the variables in commands that nothing replaces.
+pub fn unreplaced(scenario: &Scenario) -> Vec<String> {
+    scenario.agents().filter_map(unreplaced_in).collect()
+}
+
+/// Says what to do about a variable in an agent's command that nothing replaces.
+pub(super) fn unreplaced_in(agent: &Agent) -> Option<String> {
+    let variable = unreplaced_variable(agent.start.words())?;
+    Some(format!(
+        "{}: {variable} in cmd stays as it is, because no shell runs cmd; write sh -c '...', or let the program read the variable, \
+         which pass_env gives it",
+        agent.role
+    ))
+}
+
+/// Describes the mistakes in `env` tables that do not depend on which variables are set.
+pub fn malformed_env(scenario: &Scenario) -> Vec<String> {
+    let nothing = EnvVars::default();
+    let resolve = |agent: &Agent| nothing.resolve(&agent.role, &agent.inherits, &agent.env).err();
+    let errors = scenario.agents().filter_map(resolve);
+    let malformed = errors.filter(|error| matches!(error, EnvVarsError::Malformed { .. }));
+    malformed.map(|error| error.to_string()).collect()
 }
 
 /// Emits an event for each line that agents print, if lines are to be shown. The task ends when the last

@@ -53,7 +53,7 @@ use bridge_telemetry::{Instrument as _, Kind, Span, fail, span};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
-pub use agents::misplaced;
+pub use agents::{malformed_env, misplaced, unreplaced};
 pub use criterion::passes_by_completing;
 pub use green_agent_results::run::{
     Phase, RunEvent, RunReport, ScenarioReport, ScenarioVerdict, TrialCounts, TrialReport, event,

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions,
+    agents::unreplaced_in,
     episode_setup::EpisodeSetup,
     judge::{not_ready, not_served},
     trial_agents::{AgentHandle, AgentStart, TrialAgents},
@@ -144,6 +145,11 @@ fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOpt
     if is_manifest(&scenario.path) {
         return problem;
     }
+    let agent = scenario.agents().find(|agent| agent.role == role);
+    if let Some(how) = agent.and_then(unreplaced_in) {
+        let message = format!("{}\n{how}", problem.message);
+        return Problem { message, ..problem };
+    }
     if !scenario.harness.declared {
         let how = "\nA table [harness] that is added to this file needs version = 1, and env = \"inherit\" if the agents use your \
                    environment, as they do without the table. Its requires = [\"python:.\"] installs the project of this folder, \
@@ -151,7 +157,6 @@ fn explained(problem: Problem, scenario: &Scenario, role: &str, options: &RunOpt
         return Problem { message: problem.message + how, ..problem };
     }
     let environment = EnvVars::load(&options.working_dir).ok();
-    let agent = scenario.agents().find(|agent| agent.role == role);
     let (Some(environment), Some(agent), false) = (environment, agent, scenario.harness.inherit)
     else {
         return problem;

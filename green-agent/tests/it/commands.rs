@@ -193,6 +193,42 @@ fn check_notes_what_is_almost_a_placeholder() {
     );
 }
 
+#[test]
+fn check_says_which_variables_are_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |keys: &str| {
+        format!(
+            "[green_agent]\n[[participants]]\nrole = \"a\"\n{keys}\n\
+             [config]\nevaluator = \"conversation\"\n[[config.turn]]\nto = \"a\"\ntext = \"Hi\"\n"
+        )
+    };
+    let checked = |keys: &str| {
+        fs::write(folder.path().join("a.toml"), file(keys)).unwrap();
+        said(folder.path(), &["validate", "a.toml"])
+    };
+    const ENDPOINT: &str = "endpoint = 'http://127.0.0.1:9011'\n";
+
+    let noted = checked(&format!("{ENDPOINT}cmd = 'agent --port 9011 --model ${{MODEL}}'"));
+    assert!(noted.status.success(), "{noted:?}");
+    let expected = "note: a.toml: a: ${MODEL} in cmd stays as it is, because no shell runs cmd";
+    assert!(text(&noted.stderr).contains(expected), "{noted:?}");
+
+    for (keys, expected) in [
+        (
+            "endpoint = 'https://${HOST}/a2a'",
+            "a.toml:4:12: participants[0].endpoint: expected a URL without ${NAME}",
+        ),
+        (
+            &*format!("{ENDPOINT}cmd = 'agent'\nenv = {{ KEY = '${{env:KEY}}' }}"),
+            "a.toml: a: env.KEY has a `${` that begins no ${NAME} or ${NAME:-default}",
+        ),
+    ] {
+        let refused = checked(keys);
+        assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+        assert!(text(&refused.stderr).contains(expected), "{refused:?}");
+    }
+}
+
 /// Several outcomes are not compared with one transcript.
 #[test]
 fn a_scenario_with_a_matrix_lacks_no_snapshot() {

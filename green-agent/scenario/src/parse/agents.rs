@@ -53,8 +53,8 @@ table! {
         /// Whether it answers with a message, without a task, if a turn has one plain message: for evaluators that accept only
         /// messages. Only beside bot, builtin or policy.
         later message_only: Key<'a> as bool,
-        /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
-        /// runs already. {green} becomes the URL of the green agent; a command with it starts an agent that calls
+        /// The command that starts it, split into words as a shell would, without a shell: ${NAME} stays as it is. Without it
+        /// the agent runs already. {green} becomes the URL of the green agent; a command with it starts an agent that calls
         /// the green one and does not listen. {ROLE}, here, in env and in settings, becomes the recorded URL of
         /// the participant in that role; for the agent's own role, the URL at which the evaluator reaches it.
         later cmd: Key<'a> as String,
@@ -96,8 +96,8 @@ kind! {
             ("agentbeats_id", "Its id on agentbeats.org."),
             (
                 "cmd",
-                "The command that starts it, split into words as a shell would, without a shell. Without it the agent \
-                 runs already. {environment} in it becomes the origin at which participants reach its MCP endpoint, \
+                "The command that starts it, split into words as a shell would, without a shell: ${NAME} stays as it is. \
+                 Without it the agent runs already. {environment} in it becomes the origin at which participants reach its MCP endpoint, \
                  which is the recorder's.",
             ),
         ] {

@@ -15,6 +15,9 @@ use crate::{
 
 /// Reads the address of an agent.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
+    if node.as_text().is_some_and(|text| text.contains("${")) {
+        return node.expected("a URL without ${NAME}, which is replaced in env only; --agent ROLE=URL sets another one");
+    }
     let url = node.read("an http or https URL with a host", web_url)?;
     if url.username().is_empty() && url.password().is_none() {
         return Some(url);
@@ -25,7 +28,8 @@ pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
 
 /// Reads the words of a command; a blank one counts as absent, as in AgentBeats' own runner.
 pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
-    node.read("a command whose quotes are balanced", shlex::split).filter(|words| !words.is_empty())
+    node.read("a command in one text, whose quotes are balanced", shlex::split)
+        .filter(|words| !words.is_empty())
 }
 
 /// Reads one of several words.
