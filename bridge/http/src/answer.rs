@@ -49,9 +49,19 @@ pub fn redirect_target(answer: &Response) -> Option<Url> {
     answer.url().join(location.to_str().ok()?).ok()
 }
 
-/// Returns the time after which a server wants to be asked again: `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3).
+/// The milliseconds that OpenAI and Azure state beside whole seconds.
+const RETRY_AFTER_MS: &str = "retry-after-ms";
+
+/// Returns the time after which a server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as a date
+/// (RFC 9110, section 10.2.3).
 pub fn retry_after(answer: &Response, now: Timestamp) -> Option<Duration> {
-    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let header = |name| Some(answer.headers().get(name)?.to_str().ok()?.trim());
+    let milliseconds = header(RETRY_AFTER_MS).and_then(|text| text.parse::<f64>().ok());
+    let exact = milliseconds.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+    exact.or_else(|| seconds_or_date(header(RETRY_AFTER.as_str())?, now))
+}
+
+fn seconds_or_date(text: &str, now: Timestamp) -> Option<Duration> {
     match text.parse() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         Err(_) => {
@@ -80,6 +90,14 @@ mod tests {
             let answer = axum::http::Response::builder().header(RETRY_AFTER, value).body("");
             let asked = retry_after(&answer.unwrap().into(), now);
             assert_eq!(asked, seconds.map(Duration::from_secs_f64), "{value}");
+        }
+        for (milliseconds, seconds) in
+            [("1250", 1.25), ("12.5", 0.0125), ("soon", 2.0), ("-1", 2.0)]
+        {
+            let answer = axum::http::Response::builder().header(RETRY_AFTER, "2");
+            let answer = answer.header(RETRY_AFTER_MS, milliseconds).body("");
+            let asked = retry_after(&answer.unwrap().into(), now);
+            assert_eq!(asked, Some(Duration::from_secs_f64(seconds)), "{milliseconds}");
         }
     }
 }
