@@ -207,6 +207,28 @@ async fn answers_that_are_of_no_use_are_named() {
     }
 }
 
+#[tokio::test]
+async fn a_call_is_carried_out_only_if_it_was_not_cut() {
+    let cut = |arguments: &str| {
+        let (status, headers, body) = calls(arguments);
+        (status, headers, body.replace(r#":"tool_calls""#, r#":"length""#))
+    };
+    let (action, _) = asked(vec![cut(r#"{"at": 1}"#)], json!({})).await;
+    assert!(matches!(action, Ok(Action::Call(_))), "{action:?}");
+    for arguments in ["", r#"{"at": "#] {
+        let (action, _) = asked(vec![cut(arguments), says("done", "stop")], json!({})).await;
+        assert_eq!(action, done(), "{arguments}");
+    }
+    let call = json!({"type": "tool_use", "id": "c", "name": "look", "input": {"at": 1}});
+    let cut = well(&json!({"content": [call], "stop_reason": "max_tokens"}));
+    let whole =
+        well(&json!({"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}));
+    let model = Model::start(Protocol::Anthropic, vec![cut, whole]).await;
+    let action = ask(&mut *made(&model.settings())).await.map_err(|error| error.to_string());
+    assert_eq!(action, done());
+    assert!(model.requests()[1].to_string().contains("was cut within this call"));
+}
+
 /// Returns the limits of output in the requests of a policy.
 async fn limits(answers: Vec<Answer>) -> (Result<Action, String>, Vec<u64>) {
     let model = Model::start(Protocol::OpenAi, answers).await;

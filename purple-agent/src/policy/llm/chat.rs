@@ -64,6 +64,18 @@ pub(super) struct Reply {
     pub(super) malformed: Option<String>,
 }
 
+impl Reply {
+    /// Replaces the arguments of the last call of a cut answer by an error, unless they are whole.
+    pub(super) fn without_cut_call(mut self, is_whole: impl FnOnce(&JsonObject) -> bool) -> Self {
+        let last = self.calls.last_mut().filter(|_| self.truncated);
+        if let Some(call) = last.filter(|call| !call.arguments.as_ref().is_ok_and(is_whole)) {
+            let why = "the answer was cut within this call, at the limit of output tokens (max_output_tokens)";
+            call.arguments = Err(why.to_owned());
+        }
+        self
+    }
+}
+
 /// A call that a model requested.
 #[derive(Debug, PartialEq)]
 pub(super) struct RequestedCall {

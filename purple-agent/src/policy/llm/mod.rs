@@ -93,12 +93,14 @@ impl Provider {
     /// Reads an answer of this provider.
     fn reply(self, answer: &Value) -> Result<Reply, FieldError> {
         no_error(answer)?;
-        match self {
+        let reply = match self {
             Self::OpenAi => openai::reply(answer),
             Self::Responses => responses::reply(answer),
             Self::Anthropic => anthropic::reply(answer),
             Self::Gemini => gemini::reply(answer),
-        }
+        }?;
+        // Anthropic completes an object that was cut, and the others give a call that was cut before its arguments none.
+        Ok(reply.without_cut_call(|arguments| self != Self::Anthropic && !arguments.is_empty()))
     }
 }
 
