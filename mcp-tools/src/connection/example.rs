@@ -30,7 +30,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Returns whether details contain a value that must be replaced before use: a documentation host, `<token>`,
-/// `YOUR_KEY`.
+/// `YOUR_KEY`, `${TOKEN}`.
 pub(super) fn is_placeholder(details: &ConnectionDetails) -> bool {
     let is_reserved = match &details.transport {
         Transport::Http { url, .. } => match url.host() {
@@ -56,6 +56,7 @@ fn is_blank(value: &str) -> bool {
     let word = value.to_ascii_lowercase();
     bracketed('<', '>')
         || bracketed('{', '}')
+        || value.contains("${")
         || value.ends_with("...")
         || ["your_", "your-"].iter().any(|start| word.starts_with(start))
 }
@@ -74,6 +75,10 @@ mod tests {
         {
             assert!(!is_lead(words), "{words}");
         }
+        for value in ["${TOKEN}", "Bearer ${input:token}", "<key>", "YOUR_KEY", "sk-..."] {
+            assert!(is_blank(value), "{value}");
+        }
+        assert!(!is_blank("Bearer a-$b-c"));
         assert!(is_name("example") && is_name("oldServer") && is_name("sample_details"));
         assert!(!is_name("holder") && !is_name("mcp_server"));
     }
