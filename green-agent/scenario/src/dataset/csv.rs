@@ -23,7 +23,10 @@ pub(super) fn rows(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError>
     }
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
-            return Err(wrong(line, format!("each name once, found {name:?} twice")));
+            return Err(wrong(
+                line,
+                format!("the names of the columns, each once, found {name:?} twice"),
+            ));
         }
     }
     let mut rows = Vec::new();

@@ -110,7 +110,11 @@ fn mistakes_are_reported_with_file_and_line() {
         ),
         ("a.csv", "a,b\n1,2\n1\n", "a.csv:3: expected 2 fields as in the first line, found 1"),
         ("a.csv", "a;b\n1;2\n", "a.csv:1: expected commas between the names, found \"a;b\""),
-        ("a.csv", "a,a\n1,2\n", "a.csv:1: expected each name once, found \"a\" twice"),
+        (
+            "a.csv",
+            "\"Note: free\",,\na,b,c\n",
+            "a.csv:1: expected the names of the columns, each once, found \"\" twice",
+        ),
         ("a.csv", "a\n\"x\ny\n", "a.csv:2: expected a closing quote"),
         (
             "a.csv",
