@@ -174,7 +174,7 @@ impl Filling<'_> {
             ))),
             Some(value) => Ok(value),
             None => {
-                let known: Vec<&str> = row.fields.keys().map(String::as_str).collect();
+                let known = fields_beside(&row.fields, field);
                 let (path, line, known) = (dataset.path.display(), row.line, known.join(", "));
                 let expected = format!("a field of {path}:{line}: {known}");
                 let nearest = nearest_field(&row.fields, field);
@@ -290,6 +290,19 @@ const ROW: &str = "row.";
 /// The text that becomes a table with all fields of the row, if there is one.
 const WHOLE_ROW: &str = "{row}";
 const MATRIX: &str = "matrix.";
+
+/// Returns the fields of the innermost object on the way to a field that is missing.
+fn fields_beside(members: &Map<String, Value>, field: &str) -> Vec<String> {
+    let inside = field
+        .split_once('.')
+        .and_then(|(first, rest)| Some((first, members.get(first)?.as_object()?, rest)));
+    match inside {
+        Some((first, inner, rest)) => {
+            fields_beside(inner, rest).into_iter().map(|field| format!("{first}.{field}")).collect()
+        }
+        None => members.keys().cloned().collect(),
+    }
+}
 
 /// Returns the field that is most similar to `field`, whose steps are separated by dots.
 fn nearest_field(members: &Map<String, Value>, field: &str) -> Option<String> {

@@ -146,11 +146,13 @@ impl ScenarioSource {
         for (cell, row, tried_row) in by_row.chain(by_cell) {
             let new_tries = usize::from(tried_row.is_some());
             tried += new_tries;
-            let (is_full, mut is_unlisted) = (errors.len() >= MAX_ERRORS, false);
+            let mut is_unlisted = false;
             for new in self.scenario(cell, row).err().into_iter().flat_map(|more| more.0) {
+                let is_left_out = errors.len() >= MAX_ERRORS
+                    || errors.iter().any(|(error, ..)| is_unfilled_too(error, &new));
                 match errors.iter_mut().find(|(error, ..)| *error == new) {
                     Some((.., times)) => *times += new_tries,
-                    None if is_full => is_unlisted = true,
+                    None if is_left_out => is_unlisted = true,
                     None => errors.push((new, tried_row, new_tries)),
                 }
             }
@@ -198,6 +200,16 @@ impl ScenarioSource {
         let meaning = meaning::of(&self.path, &self.text);
         digest(&json!([meaning, overrides.meaning()]))
     }
+}
+
+/// Returns whether both are the same placeholder at the same place, which has no value in two rows.
+fn is_unfilled_too(error: &ScenarioError, other: &ScenarioError) -> bool {
+    let placeholder = |error: &ScenarioError| match &error.problem {
+        Problem::Placeholder { placeholder, .. } => Some(placeholder.clone()),
+        _ => None,
+    };
+    let is_there = (error.line, error.column) == (other.line, other.column);
+    is_there && placeholder(error).is_some() && placeholder(error) == placeholder(other)
 }
 
 /// Returns the cell with its values as texts.

@@ -167,6 +167,24 @@ fn of_many_wrong_rows_some_are_listed_and_the_others_are_counted() {
 }
 
 #[test]
+fn a_field_that_many_rows_lack_is_reported_once() {
+    let rows = |name: &str| {
+        let row = |id: u32| ROW.replace("\"x\"", &id.to_string()).replace("question", name);
+        (1..=5).map(row).collect::<Vec<_>>().join("\n")
+    };
+    let error = source(FILE, &rows("prompt")).unwrap_err();
+    let lines: Vec<&str> = error.lines().collect();
+    let [cmd, env, text, more] = lines[..] else { panic!("{error}") };
+    for line in [cmd, env, text] {
+        assert!(line.contains("{row.question}: expected a field of tasks.jsonl:1: "), "{error}");
+    }
+    assert!(
+        more.ends_with(": 4 more rows or cells have mistakes, too; correct these first"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_null_is_a_value_of_json_and_leaves_a_key_of_the_file_out() {
     let parts = "parts = [{ data = '{row.tags}', filename = 'a' }, '{row.part}']\n\
                  expect = [{ schema = '{row.schema}' }, { eq = '{row.arguments}' }]\n# ";
@@ -226,7 +244,7 @@ fn an_unfilled_placeholder_is_reported_with_file_line_and_field() {
         (
             "{row.answer.n}",
             "{row.answer.m}",
-            "harness.expect[0].eq: {row.answer.m}: expected a field of tasks.jsonl:1: ",
+            "harness.expect[0].eq: {row.answer.m}: expected a field of tasks.jsonl:1: answer.n",
         ),
         (
             "{row.answer.n}",
