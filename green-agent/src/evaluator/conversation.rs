@@ -56,18 +56,24 @@ pub(super) async fn assess(
         listener(&format!("turn {}, {}: {state}", index + 1, turn.to));
         states.push(state);
         wrong = judge(index + 1, turn, talk);
+        let is_unexpected = wrong.is_some() || !has_checks(turn);
+        match (talk.model_fault(), evaluation.believed.contains(&turn.to)) {
+            // This says nothing about the agent.
+            (Some(fault), true) if is_unexpected => return Err(EvaluationError::Model(fault)),
+            (Some(_), false) => wrong.iter_mut().for_each(|text| *text += NOT_BELIEVED),
+            (Some(_), true) | (None, _) => {}
+        }
         if wrong.is_some() {
-            match (talk.model_fault(), evaluation.believed.contains(&turn.to)) {
-                // This says nothing about the agent.
-                (Some(fault), true) => return Err(EvaluationError::Model(fault)),
-                (Some(_), false) => wrong.iter_mut().for_each(|text| *text += NOT_BELIEVED),
-                (None, _) => {}
-            }
             break;
         }
     }
     let passed = states.len() - usize::from(wrong.is_some());
     Ok(assessment(turns.len(), passed, &states, wrong))
+}
+
+/// Returns whether an answer can be wrong.
+fn has_checks(turn: &ConversationTurn) -> bool {
+    turn.state.is_some() || !turn.expect.is_empty()
 }
 
 /// Returns the mistake in the answer to a turn, if there is one.

@@ -343,6 +343,11 @@ fn a_model_that_cannot_be_used_is_no_failure_of_the_agent_in_a_conversation() {
     let ended = folder.run(&["run", "--resume", &run]);
     let again = ["model error", "model error", "passed"];
     assert_eq!(outcomes(), again, "{}", shown(&ended));
+
+    let unchecked = Folder::new(&scenario.replace("state = 'completed'\n", ""));
+    unchecked.agent(MODEL);
+    let ended = unchecked.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
 }
 
 /// An agent that crashes when it gets a message; with the address of another agent, an evaluator that asks that agent.
