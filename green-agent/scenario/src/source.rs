@@ -146,10 +146,10 @@ impl ScenarioSource {
         for (cell, row, tried_row) in by_row.chain(by_cell) {
             let new_tries = usize::from(tried_row.is_some());
             tried += new_tries;
-            let mut is_unlisted = false;
+            let (is_full, mut is_unlisted) = (errors.len() >= MAX_ERRORS, false);
             for new in self.scenario(cell, row).err().into_iter().flat_map(|more| more.0) {
-                let is_left_out = errors.len() >= MAX_ERRORS
-                    || errors.iter().any(|(error, ..)| is_unfilled_too(error, &new));
+                let is_left_out =
+                    is_full || errors.iter().any(|(error, ..)| is_unfilled_too(error, &new));
                 match errors.iter_mut().find(|(error, ..)| *error == new) {
                     Some((.., times)) => *times += new_tries,
                     None if is_left_out => is_unlisted = true,
