@@ -97,8 +97,8 @@ async fn clients_of_others_come_to_the_end_of_a_dialog() {
     let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
     let python = venv::with(&venv::SHOWING).await.join("bin/python");
     let mut client = tokio::process::Command::new(python);
-    client.arg("-B").arg(interop("conversations.py"));
-    let (passed, said) = run(client.arg(bridge.url()), LIMIT).await;
+    client.arg(interop("conversations.py")).arg(bridge.url());
+    let (passed, said) = run(&mut client, LIMIT).await;
     assert!(passed, "it does not keep the conversation:\n{said}");
 }
 

@@ -95,8 +95,7 @@ async fn a2a_sdk() -> Listening {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     let program =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../bridge/tests/interop/servers/a2a_sdk_1_0.py");
-    // `-B` keeps compiled files out of the tree.
-    Listening::start(Command::new(python).args(["-B", program])).await
+    Listening::start(Command::new(python).arg(program)).await
 }
 
 /// Returns the result of a tool, which must succeed.

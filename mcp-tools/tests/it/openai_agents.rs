@@ -37,8 +37,7 @@ async fn the_openai_agents_sdk_waits_for_an_agent_call_by_call() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frameworks/openai_agents.py");
     let agent = sample().await;
     let mut personal = Command::new(python);
-    // `-B` keeps compiled files out of the tree.
-    personal.args(["-B", program, &format!("{}/mcp", tools.url), &agent]);
+    personal.args([program, &format!("{}/mcp", tools.url), &agent]);
     personal.env("MCP_TOKEN", TOKEN);
     let (code, said, errors) = output(&mut personal, Duration::from_secs(120)).await;
     assert_eq!(code, Some(0), "{said}{errors}");

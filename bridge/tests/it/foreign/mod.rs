@@ -105,9 +105,7 @@ async fn a2a_server_lf_is_spoken_to_in_1_0() {
 /// Starts an agent in Python with these packages.
 async fn python(agent: &str, packages: &[&str]) -> Bridge {
     let python = venv::with(packages).await.join("bin/python");
-    let mut command = Command::new(python);
-    // Compiled files stay out of the tree.
-    Bridge::listening(command.arg("-B").arg(interop(agent)))
+    Bridge::listening(Command::new(python).arg(interop(agent)))
 }
 
 async fn connect(agent: &Bridge, version: Version, binding: Binding) -> Client {

@@ -129,7 +129,7 @@ async fn javascript(client: &str, packages: &[&str]) {
 
 async fn python(client: &str, packages: &[&str]) {
     let mut command = Command::new(venv::with(packages).await.join("bin/python"));
-    command.arg("-B").arg(interop(client));
+    command.arg(interop(client));
     show(command).await;
 }
 

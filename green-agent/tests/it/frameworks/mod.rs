@@ -73,8 +73,6 @@ impl Workplace {
     fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
         command.current_dir(self.0.path()).args(args);
-        // Python must not write beside the agents' files.
-        command.env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
 

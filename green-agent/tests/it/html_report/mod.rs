@@ -76,7 +76,6 @@ async fn drive(script: &str, arguments: &[&Path]) {
         .arg(scripts.join(script))
         .arg(target().join("screenshots"))
         .args(arguments)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .unwrap();
     println!("{}", String::from_utf8_lossy(&said.stdout));

@@ -66,7 +66,6 @@ impl Folder {
         command.args(["run", ".", "--snapshots", "off", "--runs", "runs"]);
         command.args(args);
         command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);
-        command.env("PYTHONDONTWRITEBYTECODE", "1");
         command.output().await.unwrap()
     }
 
