@@ -49,7 +49,8 @@ pub(super) fn add_command(secrets: &mut BTreeSet<String>, words: &[String]) {
                 add_lines(secrets, value);
             }
         }
-        if word.contains(char::is_whitespace) {
+        // Other whitespace does not end a word: splitting this one would never end.
+        if word.contains([' ', '\t', '\n']) {
             add_command(secrets, &shlex::split(word).unwrap_or_default());
         }
     }
@@ -214,6 +215,7 @@ mod tests {
                 &[],
             ),
             ("serve --token {trial.seed} --token $TOKEN --password", &[]),
+            ("serve --name 'a\u{a0}b' --title 'a\rb' --token hunter2", &["hunter2"]),
         ] {
             let mut secrets = BTreeSet::new();
             add_command(&mut secrets, &shlex::split(command).unwrap());
