@@ -56,7 +56,7 @@ use url::Url;
 use exchange::{HopRecord, Phase};
 use green_agent_transcript::{Hop, Transcript};
 pub use listeners::HopListeners;
-pub use mask::Masker;
+pub use mask::{MASK, Masker};
 use origin::Origins;
 use proxy::Proxy;
 pub use relay::NOT_REACHED;

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum as _};
 use super::{Agents, Paths, complain, exits, machine, stop};
 use crate::{
     record::{Manifest, RunFlags, RunFolder, RunSettings, Shard},
+    recorder::MASK,
     report::{NotAReport, ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
     scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
@@ -64,9 +65,9 @@ pub(super) struct Run {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Continue the run in this folder: run its trials that have not ended, with its original flags. --jobs, --cache and
-    /// --report replace those of the run
+    /// --report replace those of the run. --agent is repeated if it has a secret, which the folder does not keep
     #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
+        "paths", "filter", "snapshots", "trials", "seed", "shard", "overlay", "rewrite_cards",
         "ca", "cert", "key", "serve_only", "runs",
     ])]
     resume: Option<PathBuf>,
@@ -203,13 +204,31 @@ impl Run {
         let flags = self.flags().or(manifest.flags);
         let reports = flags.reports.iter().map(|report| report.parse());
         let reports: Result<_, NotAReport> = reports.collect();
+        let agents = self.resumed_agents(manifest.settings.agents)?;
         Ok(Asked {
             found,
-            settings: manifest.settings,
+            settings: RunSettings { agents, ..manifest.settings },
             reports: reports.or_exit(Exit::Unreadable)?,
             flags,
             folder: folder.clone(),
         })
+    }
+
+    /// Returns the values of `--agent` in a run that is resumed: those that its folder has, with their secrets.
+    fn resumed_agents(&self, kept: Vec<String>) -> Result<Vec<String>, Exit> {
+        let given = &self.conditions.agents.agents;
+        if run::masked_agents(given) == kept {
+            return Ok(given.clone());
+        }
+        if given.is_empty() && !kept.iter().any(|agent| agent.contains(MASK)) {
+            return Ok(kept);
+        }
+        let kept = kept.iter().map(|agent| format!("--agent {}", shell_word(agent.as_ref())));
+        complain(&format!(
+            "a run is resumed with its agents; repeat these flags with the secrets, which its folder does not keep: {}",
+            kept.collect::<Vec<_>>().join(" ")
+        ));
+        Err(Exit::Usage)
     }
 
     fn settings(&self) -> RunSettings {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::plan::Plan;
+use super::{masked_agents, plan::Plan};
 use crate::{
     problem::Outcome,
     record::{
@@ -63,7 +63,7 @@ pub enum RunLogError {
 }
 
 impl RunLog {
-    /// Makes the folder of a run that begins now and writes its manifest.
+    /// Makes the folder of a run that begins now and writes its manifest, in which the secrets of agents are masked.
     ///
     /// # Errors
     /// If something cannot be written, or the folder is that of an earlier run.
@@ -78,6 +78,7 @@ impl RunLog {
             .map_err(|error| RunLogError::Folder { path: folder.to_owned(), error })?;
         let scenarios = found.iter().map(|one| listed(one, &settings, overrides));
         let scenarios: Vec<ManifestScenario> = scenarios.collect();
+        let settings = RunSettings { agents: masked_agents(&settings.agents), ..settings };
         let manifest = Manifest { scenarios, settings, flags, ..Manifest::begun(super::now()) };
         // A reader of the manifest can see from the records whether the run is still running.
         let writer = RecordWriter::open(&folder.join(RECORDS))?;

@@ -28,6 +28,7 @@ mod hosted;
 mod judge;
 mod kept;
 mod log;
+mod masked_agents;
 mod options;
 mod owner;
 mod peers;
@@ -61,6 +62,7 @@ pub use green_agent_results::run::{
 };
 use green_agent_results::run::{completed, judged, now};
 pub use log::{RunLog, RunLogError, scenarios_of};
+pub use masked_agents::masked_agents;
 pub use options::{Listener, RunOptions, RunOptionsError};
 pub use regrade::{RegradeError, Regraded, RegradedRun, regrade};
 pub use serve::{ServeError, serve};

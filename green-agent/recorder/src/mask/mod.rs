@@ -28,7 +28,7 @@ use places::{is_secret_header, mask_credentials, mask_parameter, mask_service_ur
 use shapes::mask_shapes;
 
 /// The text that replaces a secret.
-const MASK: &str = "[masked]";
+pub const MASK: &str = "[masked]";
 
 /// The minimum length of a secret value. Shorter values would be found in unrelated words.
 const SHORTEST_SECRET: usize = 4;

@@ -75,7 +75,7 @@ pub struct RunSettings {
     /// The mode of snapshots: `check`, `accept` or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<String>,
-    /// The commands and URLs of agents: `ROLE=CMD` or `ROLE=URL`.
+    /// The commands and URLs of agents: `ROLE=CMD` or `ROLE=URL`, with secrets masked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
     /// The overlay file.

@@ -1,6 +1,6 @@
 //! The ports and the variables that programs get.
 
-use std::net::TcpListener;
+use std::{fs, net::TcpListener, process::Command};
 
 use super::{Folder, shown};
 
@@ -41,6 +41,41 @@ fn a_free_port_is_given_in_variables_too() {
                    env = { PORT = '{port}', ADMIN_PORT = 9010, LIMIT = 1 }\n";
     folder.file("local.toml", overlay);
     let ended = folder.run(&["run", "a.toml", "--overlay", "local.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+}
+
+/// It says how its password begins.
+const TOLD: &str = r#"import sys
+from agent import Agent, server
+class Told(Agent):
+    def answer(self):
+        return f"got {sys.argv[3][:4]}"
+server(int(sys.argv[1]), Told).serve_forever()
+"#;
+
+#[test]
+fn a_run_does_not_keep_the_secrets_of_its_flags() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9010'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'got hunt'\n\
+         [harness]\nversion = 1\nsnapshot = false\n",
+    );
+    folder.agent(TOLD);
+    let agent = "a=python3 mine.py {port} --password hunter2";
+    let ended = folder.run(&["run", "a.toml", "--agent", agent]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+    let run = folder.only_run();
+    let found = Command::new("grep").args(["-r", "hunter2"]).arg(&run).output().unwrap();
+    assert_eq!(String::from_utf8(found.stdout).unwrap(), "");
+
+    // No trial has ended.
+    fs::write(run.join("records.jsonl"), "").unwrap();
+    let run = run.to_str().unwrap();
+    let refused = folder.run(&["run", "--resume", run]);
+    assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
+    let repeated = "--agent 'a=python3 mine.py {port} --password [masked]'";
+    assert!(shown(&refused).contains(repeated), "{}", shown(&refused));
+    let ended = folder.run(&["run", "--resume", run, "--agent", agent]);
     assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
 }
 
