@@ -103,6 +103,8 @@ mod packages;
 mod pages;
 #[cfg(test)]
 mod placeholders;
+#[cfg(test)]
+mod ports;
 #[cfg(feature = "postgres")]
 #[cfg(test)]
 mod postgres;

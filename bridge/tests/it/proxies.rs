@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Child, Command, Stdio},
@@ -22,7 +22,7 @@ use nix::{
 use rcgen::{CertifiedKey, KeyPair};
 use tempfile::TempDir;
 
-use crate::program::Bridge;
+use crate::{ports, program::Bridge};
 
 const PAGE: &str = include_str!("../../../docs/bridge/proxies.md");
 
@@ -76,10 +76,7 @@ impl Site {
         write("agents.pem", &format!("{cert}{key}"));
         write("agents.key", &key);
         write("roots.pem", &cert);
-        let at = {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            free.local_addr().unwrap().to_string()
-        };
+        let at = format!("127.0.0.1:{}", ports::unused());
         let url = format!("https://{at}");
         write(
             "bridge.toml",

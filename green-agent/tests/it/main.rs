@@ -37,6 +37,9 @@ mod install;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/kept.rs"]
 mod kept;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/ports.rs"]
+mod ports;
 // Only on Linux can descendants that left the process group be found, and the tests search for them in
 // `/proc`.
 #[cfg(test)]

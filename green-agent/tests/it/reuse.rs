@@ -13,7 +13,10 @@ use green_agent::{
 };
 use tempfile::TempDir;
 
-use crate::support::{eventually, wait_until_gone};
+use crate::{
+    ports,
+    support::{eventually, wait_until_gone},
+};
 
 /// An agent that does what the text of a message says: `crash`, `hang`, `leave` a task unfinished, answer
 /// while it still asks the other agent (`background`). It asks the other agent, if it has one, the same, and
@@ -282,9 +285,7 @@ fn agents_at_fixed_ports_are_kept_by_one_trial_after_the_other() {
     let file = folder.path().join("a.toml");
     let mut text = fs::read_to_string(&file).unwrap();
     for port in ["9009", "9019"] {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let free = free.local_addr().unwrap().port().to_string();
-        text = text.replace(port, &free);
+        text = text.replace(port, &ports::unused().to_string());
     }
     fs::write(&file, text.replace("ports = 'auto'\n", "")).unwrap();
     let (output, trials) = folder.run(&["--jobs", "3"]);

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::TcpListener,
     os::unix::fs::PermissionsExt as _,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -12,6 +11,8 @@ use std::{
 use bridge::store::{Event, PostgresStore, Store, testing::Sample};
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::time::{Instant, sleep, timeout};
+
+use crate::ports;
 
 use super::{
     server::{Database, Server},
@@ -41,10 +42,7 @@ impl Drop for Pooler {
 impl Pooler {
     /// Starts one with these settings, and its defaults.
     fn start(server: &Server, settings: &str) -> Self {
-        let port = {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            free.local_addr().unwrap().port()
-        };
+        let port = ports::unused();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pgbouncer.ini");
         // Any name is taken for that of the server's superuser.

@@ -1,11 +1,12 @@
 //! Tests encrypted connections to a server with a self-signed certificate.
 
-use std::{fs, net::TcpListener};
+use std::fs;
 
 use bridge::store::{PostgresStore, Store, StoreError, testing::Sample};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::server::Server;
+use crate::ports;
 
 /// Returns an authority, and its certificate in PEM.
 fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
@@ -21,10 +22,7 @@ async fn a_server_is_known_by_its_certificate() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &own).unwrap();
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = ports::unused();
     let server =
         Server::start_with_tls(&port.to_string(), &certificate.pem(), &key.serialize_pem());
     let folder = tempfile::tempdir().unwrap();
@@ -64,10 +62,7 @@ async fn a_server_is_known_by_its_certificate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_tls_is_refused() {
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = ports::unused();
     let _server = Server::start_at(&port.to_string());
     let url = format!("postgres://bridge@localhost:{port}/postgres?sslmode=verify-full");
     let error = PostgresStore::open(&url.parse().unwrap()).await.unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,6 +29,8 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
+
+use crate::ports;
 
 use super::{StandIn, World, all_said, quick, remote, said, state};
 
@@ -174,10 +177,8 @@ async fn a_turn_has_a_limit() {
 #[tokio::test]
 async fn a_bot_that_is_not_there_fails_the_task_after_several_tries() {
     let bot = StandIn::echo().await;
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody =
-        format!("http://user:word@{}/api/messages?code=secret", free.local_addr().unwrap());
-    drop(free);
+    let port = ports::unused();
+    let nobody = format!("http://user:word@127.0.0.1:{port}/api/messages?code=secret");
     let mut absent = remote("bot", &bot, quick());
     absent.url = nobody.parse().unwrap();
     let task = World::with(vec![absent]).await.say("hi").await;
@@ -213,9 +214,7 @@ async fn a_bot_that_ends_after_it_accepted_a_message_fails_the_task() {
 
 #[tokio::test]
 async fn a_bot_that_is_started_again_gets_the_message_once() {
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    let address = SocketAddr::from(([127, 0, 0, 1], ports::unused()));
     let mut late = RemoteBot::new("bot", format!("http://{address}/api/messages").parse().unwrap());
     late.settings = quick();
     let world = World::with(vec![late]).await;

@@ -3,6 +3,7 @@
 use std::{fs, net::TcpListener, process::Command};
 
 use super::{Folder, shown};
+use crate::ports;
 
 /// It listens at the port that its environment names, as many servers do, and says which variables it got.
 const AGENT: &str = r#"import os
@@ -116,8 +117,7 @@ const NEEDY: &str = "import os\nprint(os.environ['SHOP_TOKEN'])\n";
 #[test]
 fn a_program_that_lacks_a_variable_is_told_how_it_gets_it() {
     // A file without [harness] has fixed ports.
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-    let port = free.unwrap().port();
+    let port = ports::unused();
     let scenario = format!(
         "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:{port}'\ncmd = 'python3 mine.py {port}'\n\
          [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\n"
