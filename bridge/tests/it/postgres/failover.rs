@@ -144,10 +144,7 @@ async fn a_server_that_begins_to_refuse_writes_is_left() {
     database.execute(stop).await;
     database.execute("SELECT pg_reload_conf()").await;
     let refuses = "SELECT (current_setting('default_transaction_read_only') = 'on')::int::bigint";
-    let begun = Instant::now();
-    while database.number(refuses).await == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the setting is not read");
-    }
+    database.until(refuses, |refuses| refuses > 0, "the setting is not read").await;
     two.promote();
     insist(&store, &sample, 3, "m").await;
     let moved = Database { url: database.url.replace(&one.folder, &two.folder) };

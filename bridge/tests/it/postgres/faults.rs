@@ -224,11 +224,7 @@ async fn an_append_whose_commit_had_no_answer_succeeds() {
     // The server reads the setting when it gets to it. Until then, no commit waits.
     let committing = tokio::spawn(commit_again_and_again(database.clone()));
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    let begun = Instant::now();
-    while database.number(waiting).await == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no commit waits");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    database.until(waiting, |commits| commits > 0, "no commit waits").await;
     committing.abort();
     let sample = Sample::new("t");
     let append = sample.append(0, 1, vec![sample.created(), said("m")]);
@@ -236,11 +232,7 @@ async fn an_append_whose_commit_had_no_answer_succeeds() {
     // It counts a connection when that has ended: its commit must not go on before.
     let end_waiting = "SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND query LIKE '%append_2%'";
-    let begun = Instant::now();
-    while database.number(end_waiting).await == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is committed");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    database.until(end_waiting, |ended| ended > 0, "nothing is committed").await;
     operator.execute("ALTER SYSTEM RESET synchronous_standby_names", &[]).await.unwrap();
     operator.execute("SELECT pg_reload_conf()", &[]).await.unwrap();
     assert_eq!(appending.await.unwrap().unwrap().seq, 2);
@@ -421,9 +413,6 @@ async fn a_lease_that_could_not_be_released_becomes_free_when_the_database_is_ba
     };
     leases.run_with_lease(lease, work).await.unwrap();
     server.start_again();
-    let back = Instant::now();
-    while database.number("SELECT count(*) FROM bridge.conversations").await > 0 {
-        assert!(back.elapsed() < Duration::from_secs(60), "nobody else gets the lease");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let held = "SELECT count(*) FROM bridge.conversations";
+    database.until(held, |leases| leases == 0, "nobody else gets the lease").await;
 }

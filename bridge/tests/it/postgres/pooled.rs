@@ -121,7 +121,7 @@ async fn a_small_pool_is_slower_and_no_outage() {
     write_at_once(&store).await;
 }
 
-/// Few statements fail there at first, and with PgBouncer 1.21 none.
+/// Behind such a pooler most statements succeed at first, so the store checks the sessions when it is opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_pooling_is_refused_with_advice() {
     let server = Server::shared();

@@ -13,8 +13,8 @@ use std::{
 use bridge::store::PostgresSettings;
 use tokio_postgres::NoTls;
 
-/// The time for which the connections of killed clients may last.
-const LEAVING: Duration = Duration::from_secs(60);
+/// The time within which the database gets into a state for which a test waits.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running server. It ends when this is dropped, or when the tests end in any other way.
 pub(crate) struct Server {
@@ -177,10 +177,15 @@ impl Database {
         const OTHERS: &str =
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
             AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        self.until(OTHERS, |others| others == 0, "other clients stay connected").await;
+    }
+
+    /// Waits until a query selects a number that `is_reached` accepts. If none comes, the test fails with `fault`.
+    pub(crate) async fn until(&self, sql: &str, is_reached: impl Fn(i64) -> bool, fault: &str) {
         let begun = Instant::now();
-        while self.number(OTHERS).await > 0 {
-            assert!(begun.elapsed() < LEAVING, "other clients stay connected");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        while !is_reached(self.number(sql).await) {
+            assert!(begun.elapsed() < LIMIT, "{fault}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 }

@@ -61,7 +61,7 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     Sample::new("afterwards").create(&*busy, 1).await;
 }
 
-/// An administrator may limit the locks of all roles, but a message is not refused because another one is written.
+/// An administrator may set `lock_timeout` for all roles. An append that waits for a lock is not refused for that reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_role_that_may_not_wait_for_locks_waits_for_them() {
     let database = Server::shared().database().await;
