@@ -202,14 +202,15 @@ impl ScenarioSource {
     }
 }
 
-/// Returns whether both are the same placeholder at the same place, which has no value in two rows.
+/// Returns whether two rows lack the value of the same placeholder at the same place.
 fn is_unfilled_too(error: &ScenarioError, other: &ScenarioError) -> bool {
-    let placeholder = |error: &ScenarioError| match &error.problem {
-        Problem::Placeholder { placeholder, .. } => Some(placeholder.clone()),
-        _ => None,
-    };
-    let is_there = (error.line, error.column) == (other.line, other.column);
-    is_there && placeholder(error).is_some() && placeholder(error) == placeholder(other)
+    match (&error.problem, &other.problem) {
+        (
+            Problem::Placeholder { placeholder: one, .. },
+            Problem::Placeholder { placeholder: two, .. },
+        ) => (error.line, error.column, one) == (other.line, other.column, two),
+        _ => false,
+    }
 }
 
 /// Returns the cell with its values as texts.

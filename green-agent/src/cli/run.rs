@@ -214,7 +214,8 @@ impl Run {
         })
     }
 
-    /// Returns the values of `--agent` in a run that is resumed: those that its folder has, with their secrets.
+    /// Returns the values of `--agent` for a resumed run: those in its folder, or the same ones from the command line with the
+    /// secrets that the folder masks.
     fn resumed_agents(&self, kept: Vec<String>) -> Result<Vec<String>, Exit> {
         let given = &self.conditions.agents.agents;
         if run::masked_agents(given) == kept {
