@@ -60,7 +60,13 @@ pub(super) fn green(
         };
     }
     reject_process_keys(&keys);
-    let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
+    let chosen = config.and_then(|config| {
+        let name = config.get("evaluator");
+        if name.is_none() {
+            config.reject_misspelled();
+        }
+        Some((name?, config))
+    });
     match chosen {
         Some((name, config)) => evaluator(config, &name, roles).map(Green::Builtin),
         None => {
@@ -146,6 +152,16 @@ mod tests {
             };
             assert!(matches!(green.start, Start::Absent { .. }), "{text}");
         }
+    }
+
+    #[test]
+    fn a_misspelled_key_of_the_evaluator_is_named() {
+        let errors = errors_of("[green_agent]\n[config]\nevaluater = 'episode'\n");
+        let expected = "a.toml:3:1: config.evaluater: unknown key; did you mean evaluator?";
+        assert!(errors.contains(expected), "{errors}");
+
+        let of_a_program = "[green_agent]\nendpoint = 'http://h'\n[config]\nevaluators = 3\n";
+        assert!(matches!(scenario_of(of_a_program).green, Green::Agent(_)));
     }
 
     #[test]
