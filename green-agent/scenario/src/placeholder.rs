@@ -27,7 +27,20 @@ pub fn unreplaced_variable(cmd: &[String]) -> Option<&str> {
     if cmd.iter().any(is_shell) {
         return None;
     }
-    cmd.iter().find_map(|word| Some(VARIABLE.as_ref()?.find(word)?.as_str()))
+    cmd.iter().find_map(|word| variable(word))
+}
+
+/// Returns the first `${NAME}` or `$NAME` in these settings. Texts of several words, such as prompts, may have one on purpose, and
+/// so may lists and tables: the steps of the policy `scripted` have placeholders of their own.
+pub fn unreplaced_setting(settings: &Map<String, Value>) -> Option<&str> {
+    settings.values().find_map(|value| match value {
+        Value::String(text) if !text.contains(char::is_whitespace) => variable(text),
+        _ => None,
+    })
+}
+
+fn variable(text: &str) -> Option<&str> {
+    Some(VARIABLE.as_ref()?.find(text)?.as_str())
 }
 
 /// Returns whether a text contains the placeholder of this role. `${ROLE}` is an environment variable and not
@@ -171,6 +184,20 @@ mod tests {
         ] {
             let words: Vec<String> = shlex::split(cmd).unwrap();
             assert_eq!(unreplaced_variable(&words), found, "{cmd}");
+        }
+    }
+
+    #[test]
+    fn variables_that_nothing_replaces_are_found_in_settings() {
+        for (settings, found) in [
+            (json!({"a": 1, "model": "${MODEL}"}), Some("${MODEL}")),
+            (json!({"model": "x/$MODEL"}), Some("$MODEL")),
+            (
+                json!({"prompt": "Use ${HOME} as the home.", "model": "m", "url": "{model}/v1"}),
+                None,
+            ),
+        ] {
+            assert_eq!(unreplaced_setting(settings.as_object().unwrap()), found, "{settings}");
         }
     }
 

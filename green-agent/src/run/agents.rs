@@ -30,7 +30,7 @@ use crate::{
     recorder::Masker,
     scenario::{
         model::{Agent, Evaluator, Green, Inherits, Ports, Reuse, Scenario, Start},
-        placeholder::{PORT, unreplaced_variable},
+        placeholder::{PORT, unreplaced_setting, unreplaced_variable},
     },
     transcript::Hop,
 };
@@ -331,9 +331,23 @@ pub fn misplaced(scenario: &Scenario) -> Vec<String> {
     scenario.agents().filter_map(misplaced).collect()
 }
 
-/// Describes the variables in commands that nothing replaces.
+/// Describes the variables in commands and in settings that nothing replaces.
 pub fn unreplaced(scenario: &Scenario) -> Vec<String> {
-    scenario.agents().filter_map(unreplaced_in).collect()
+    let unreplaced = |agent| unreplaced_in(agent).or_else(|| unreplaced_in_settings(agent));
+    scenario.agents().filter_map(unreplaced).collect()
+}
+
+/// Says what to do about a variable in the settings of an agent's policy that nothing replaces.
+fn unreplaced_in_settings(agent: &Agent) -> Option<String> {
+    let Start::Policy(policy) = &agent.start else {
+        return None;
+    };
+    let variable = unreplaced_setting(&policy.settings)?;
+    Some(format!(
+        "{}: {variable} in settings stays as it is; write the value, or {{matrix.NAME}} and a matrix with it; key_env takes the name of \
+         the variable that has a key",
+        agent.role
+    ))
 }
 
 /// Says what to do about a variable in an agent's command that nothing replaces.

@@ -213,6 +213,14 @@ fn check_says_which_variables_are_not_replaced() {
     let expected = "note: a.toml: a: ${MODEL} in cmd stays as it is, because no shell runs cmd";
     assert!(text(&noted.stderr).contains(expected), "{noted:?}");
 
+    let noted = checked("policy = 'llm'\nsettings = { model = '${MODEL}' }");
+    assert!(noted.status.success(), "{noted:?}");
+    let expected = "note: a.toml: a: ${MODEL} in settings stays as it is";
+    assert!(text(&noted.stderr).contains(expected), "{noted:?}");
+    let copied = "steps = [{ tool = 'a', arguments = { b = '${last}' } }]";
+    let quiet = checked(&format!("policy = 'scripted'\nsettings = {{ {copied} }}"));
+    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{quiet:?}");
+
     for (keys, expected) in [
         (
             "endpoint = 'https://${HOST}/a2a'",
