@@ -85,14 +85,15 @@ impl HostedAgents {
     }
 
     /// Begins to stop as [`drain`](Self::drain) does, and waits until no turn runs in this process, at most for `limit`.
-    /// Returns the number of turns that still run. If the process ends now, they end as failed at the next start, unless
-    /// their agents are outside of this process.
+    /// Whoever waits for a turn then is told to send the request again. Returns the number of turns that still run. If the
+    /// process ends now, they end as failed at the next start, unless their agents are outside of this process.
     pub async fn drain_within(&self, limit: Duration) -> usize {
         self.drain();
         let end = Instant::now() + limit;
         while self.running_turns() > 0 && Instant::now() < end {
             sleep(LOOK).await;
         }
+        self.service.end_waits();
         self.running_turns()
     }
 
@@ -125,7 +126,9 @@ async fn take_up(turns: Turns, added: BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::a2a::{AgentCard, Message, Part, Role, SendMessageRequest, TaskState};
+    use bridge_protocol::a2a::{
+        AgentCard, ErrorKind, Message, Part, Role, SendMessageRequest, TaskState,
+    };
 
     use super::*;
     use crate::{
@@ -155,11 +158,19 @@ mod tests {
             let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
             let hosted = host.start("http://localhost").await.unwrap();
             let message = Message::new("m", Role::User, vec![Part::text(seconds)]);
-            let request = SendMessageRequest::new(message).returning_immediately();
             let context = Context::new("a", Caller::anonymous());
-            let sent = hosted.service.send_message(&context, request).await;
-            assert!(sent.is_ok(), "{sent:?}");
-            assert_eq!(hosted.drain_within(Duration::from_secs(10)).await, left);
+            let sending = hosted.service.send_message(&context, SendMessageRequest::new(message));
+            let draining = async {
+                while hosted.running_turns() == 0 {
+                    sleep(LOOK).await;
+                }
+                hosted.drain_within(Duration::from_secs(10)).await
+            };
+            let (sent, running) = tokio::join!(sending, draining);
+            assert_eq!(running, left);
+            // Nobody waits for a turn that continues elsewhere.
+            let refused = sent.err().map(|error| error.kind);
+            assert_eq!(refused, (left > 0).then_some(ErrorKind::Unavailable));
         }
     }
 }

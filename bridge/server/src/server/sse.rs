@@ -25,7 +25,7 @@ use bridge_protocol::{
 };
 use futures_util::{Stream, StreamExt as _, stream};
 use serde::Serialize;
-use tokio::time::timeout;
+use tokio::{task::yield_now, time::timeout};
 
 use super::{large_body::write_item, render};
 use crate::service::{StreamItem, StreamItems, is_stopping};
@@ -123,6 +123,8 @@ fn write_event(
 fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let alive = stream::unfold(Some(events.boxed()), async |events| {
         let Some(mut events) = events else {
+            // The server writes what it has while this waits; an error would drop it.
+            yield_now().await;
             return Some((Err(io::Error::other("the server is stopping")), None));
         };
         let event = timeout(KEEP_ALIVE, events.next()).await;

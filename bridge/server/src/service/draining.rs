@@ -1,4 +1,4 @@
-//! Ends the service in order: streams are resumed elsewhere, and new work is refused.
+//! Ends the service in order: streams are resumed elsewhere, new work is refused, and in the end nobody waits for turns.
 
 use bridge_protocol::a2a::{Error, ErrorKind};
 use futures_util::{StreamExt as _, stream};
@@ -14,27 +14,37 @@ const RETRY_SECONDS: u32 = 1;
 
 /// Whether the service is stopping. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draining(CancelSignal);
+pub(super) struct Draining {
+    begun: CancelSignal,
+    over: CancelSignal,
+}
 
 impl Draining {
     pub(super) fn begin(&self) {
-        self.0.cancel();
+        self.begun.cancel();
+    }
+
+    /// Ends the waits for turns, which may continue elsewhere.
+    pub(super) fn end_waits(&self) {
+        self.over.cancel();
+    }
+
+    /// Waits until nobody may wait for turns any more.
+    pub(super) async fn over(&self) {
+        self.over.canceled().await;
     }
 
     /// Refuses calls that would begin new work.
     pub(super) fn refuse_new(&self) -> Result<()> {
-        match self.0.is_canceled() {
+        match self.begun.is_canceled() {
             false => Ok(()),
-            true => {
-                let message = "the server is stopping: send the request again";
-                Err(Error::unavailable(message, RETRY_SECONDS))
-            }
+            true => Err(send_again()),
         }
     }
 
     /// Returns the stream, which ends with an error when the service stops. `held` is kept as long as the stream.
     pub(super) fn bound<T: Send + 'static>(&self, items: StreamItems, held: T) -> StreamItems {
-        let begun = self.0.clone();
+        let begun = self.begun.clone();
         let stop = Box::pin(async move { begun.canceled().await });
         let open = Some((items, stop, held));
         let until = stream::unfold(open, async |open| {
@@ -48,6 +58,11 @@ impl Draining {
         });
         until.boxed()
     }
+}
+
+/// Returns the error of a request that another server, or the next start of this one, answers.
+pub(super) fn send_again() -> Error {
+    Error::unavailable("the server is stopping: send the request again", RETRY_SECONDS)
 }
 
 /// Returns whether this error ends a stream that continues elsewhere.

@@ -308,6 +308,11 @@ impl Service {
         self.draining.begin();
     }
 
+    /// Ends the waits for turns with an error that asks to send the request again.
+    pub(crate) fn end_waits(&self) {
+        self.draining.end_waits();
+    }
+
     /// Returns the place of a stream among those of its caller.
     fn stream_place(&self, context: &Context) -> Result<Option<Place>> {
         self.draining.refuse_new()?;

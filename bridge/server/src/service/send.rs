@@ -10,7 +10,9 @@ use bridge_protocol::{
 use tokio::time::timeout;
 
 use super::{
-    Context, Position, Result, Service, StreamItems, bare_message, error,
+    Context, Position, Result, Service, StreamItems, bare_message,
+    draining::send_again,
+    error,
     history::{self, with_history},
     sequence, task_stream,
 };
@@ -179,7 +181,8 @@ impl Service {
         }
     }
 
-    /// Waits for the answer, or for the error that the store does not accept it.
+    /// Waits for the answer, or for the error that the store does not accept it, or that the service stops. Then a repetition of
+    /// the message gets the answer.
     async fn wait_for_answer_or_failure(
         &self,
         context: &Context,
@@ -189,6 +192,7 @@ impl Service {
             biased;
             settled = self.wait_for_answer(context, submitted) => settled,
             refusal = self.turns.unlogged_end(&submitted.task, submitted.turn) => Err(error::of_unlogged_end(refusal)),
+            () = self.draining.over() => Err(send_again()),
         }
     }
 

@@ -114,9 +114,12 @@ impl Service {
         }
         if let Ok(mut watch) = self.turns.store().watch(&context.caller, task).await {
             // A store that was restored from a copy may have fewer events than the client has seen: the next one is news.
-            // At the limit, GetTask returns the task in its current state.
+            // At the limit, and when the service stops, GetTask returns the task in its current state.
             let limit = LONGEST.min(self.settings.wait);
-            let _ = timeout(limit, watch.after(head.seq)).await;
+            tokio::select! {
+                _ = timeout(limit, watch.after(head.seq)) => {}
+                () = self.draining.over() => {}
+            }
         }
     }
 }

@@ -93,11 +93,11 @@ impl Serve {
         }
         let agent_factory = agent_factory(&config, &place, store.clone(), &choice).await?;
         // From here on there are parts to shut down in order.
-        let stop = stop_or_end()?;
+        let stop = drain::or_lost(stop_or_end()?, store.leases());
         let (host, notes) = assembled(&config, &agent_factory, &place, grpc_address)?;
         let host = host.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
-        let stop = drain::drain(stop, hosted.clone(), &config.drain);
+        let stop = drain::drain(stop, store.leases(), hosted.clone(), &config.drain);
         let mut callback_app = hosted.callbacks();
         if let Some(issuer) = &agent_factory.issuer {
             callback_app = callback_app.merge(auth::router(issuer.clone()));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::Router;
-use futures_util::future::try_join_all;
+use futures_util::{FutureExt as _, future::try_join_all};
 use tokio::{
     net::TcpListener,
     runtime::Handle,
@@ -63,8 +63,8 @@ pub(in crate::cli) struct LeaseLost;
 /// The pause between two checks whether the store has failed.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// Serves until the service ends, until the store can only be used again by another start, or, as one of several processes
-/// on the store, until the others take over.
+/// Serves until the service ends, or until the store can only be used again by another start. The service of one of several
+/// processes on the store also ends when the others have taken over.
 pub(super) async fn run_on(
     store: &dyn Store,
     serving: impl Future<Output = io::Result<()>>,
@@ -75,11 +75,9 @@ pub(super) async fn run_on(
             () = failed(store) => Err(StoreError::Closed.into()),
         };
     };
-    tokio::select! {
-        served = serving => served?,
-        () = leases.lost() => {
-            return Err(LeaseLost.into());
-        }
+    serving.await?;
+    if leases.lost().now_or_never().is_some() {
+        return Err(LeaseLost.into());
     }
     leases.leave().await;
     Ok(())

@@ -3,8 +3,9 @@
 use std::{process::Stdio, sync::Arc, time::Duration};
 
 use axum::response::IntoResponse as _;
+use futures_util::StreamExt as _;
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines},
     process::{ChildStdout, Command},
@@ -189,4 +190,47 @@ async fn a_third_party_client_continues_at_another_bridge_when_one_stops() {
     pair.may.add_permits(1);
     assert_eq!(line(&mut lines).await, "the end is TASK_STATE_COMPLETED");
     pair.is_ended_once(&["TASK_STATE_COMPLETED"]).await;
+}
+
+/// Posts a message for which the answer is awaited: the status, and the body.
+async fn ask(address: String, body: Value) -> (StatusCode, Value) {
+    let request = reqwest::Client::new().post(address).header("a2a-version", "1.0");
+    let answer = request.json(&body).send().await.expect("a whole answer");
+    (answer.status(), answer.json().await.expect("a whole answer"))
+}
+
+/// Others have taken over the work of a bridge: it answers those who wait for its turns before it ends, so that they can ask
+/// another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bridge_that_is_taken_for_dead_answers_whoever_waits() {
+    let database = Server::shared().database().await;
+    let mut one = Talk::with(&database);
+    let agent = format!("{}/a2a/hanging", one.bridge.url());
+    let message = |id: &str| json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hello"}]}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("m1")});
+    let over_rpc = tokio::spawn(ask(agent.clone(), call));
+    let over_rest = tokio::spawn(ask(format!("{agent}/message:send"), message("m2")));
+    let streamed = one.send("hanging", json!({"messageId": "m3"}), false).await;
+    let mut stream = one.open_stream("hanging", &streamed["id"]).await;
+    let mut text = stream.next().await.unwrap().unwrap().to_vec();
+    let working = "SELECT count(*) FROM bridge.tasks WHERE state = 'TASK_STATE_WORKING'";
+    database.until(working, |tasks| tasks == 3, "the agent is not called").await;
+    database.execute("DELETE FROM bridge.replicas").await;
+    let (_, called) = timeout(LONG, over_rpc).await.unwrap().unwrap();
+    let told = "the server is stopping: send the request again";
+    assert_eq!(called["error"]["message"], told, "{called}");
+    let (status, refused) = timeout(LONG, over_rest).await.unwrap().unwrap();
+    assert_eq!(
+        (status, &refused["error"]["message"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &told.into())
+    );
+    while let Some(Ok(piece)) = stream.next().await {
+        text.extend_from_slice(&piece);
+    }
+    let text = String::from_utf8(text).unwrap();
+    assert!(
+        text.ends_with(": the server is stopping, resume the stream\nretry: 1000\n\n"),
+        "{text}"
+    );
+    assert_eq!(one.bridge.ended().await, Some(4));
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::{Router, body::Bytes};
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream::BoxStream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};
@@ -93,13 +93,22 @@ impl Talk {
         }
     }
 
-    /// Reads a task's stream to its end.
-    pub(super) async fn stream(&self, agent: &str, id: &Value) -> String {
+    /// Opens a task's stream.
+    pub(super) async fn open_stream(
+        &self,
+        agent: &str,
+        id: &Value,
+    ) -> BoxStream<'static, reqwest::Result<Bytes>> {
         let body =
             json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": id}});
         let request = reqwest::Client::new().post(format!("{}/a2a/{agent}", self.url));
         let answer = request.header("a2a-version", "1.0").json(&body).send();
-        let mut chunks = answer.await.unwrap().bytes_stream();
+        answer.await.unwrap().bytes_stream().boxed()
+    }
+
+    /// Reads a task's stream to its end.
+    pub(super) async fn stream(&self, agent: &str, id: &Value) -> String {
+        let mut chunks = self.open_stream(agent, id).await;
         let mut text = String::new();
         while let Some(chunk) = chunks.next().await {
             text.push_str(&String::from_utf8_lossy(&chunk.unwrap()));
