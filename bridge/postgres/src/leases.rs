@@ -127,7 +127,7 @@ pub(super) async fn send_heartbeats(shared: Arc<Shared>) {
     }
 }
 
-/// Frees the leases of dead processes and removes expired calls, for ever. Heartbeats do not wait for these statements.
+/// Frees the leases of dead processes and those that this process could not release, and removes expired calls, for ever. Heartbeats do not wait for these statements.
 pub(super) async fn clean_up(shared: Arc<Shared>) {
     let own = &shared.membership;
     loop {
@@ -137,6 +137,9 @@ pub(super) async fn clean_up(shared: Arc<Shared>) {
         }
         if let Err(error) = shared.remove_expired_calls().await {
             tracing::debug!(%error, "expired calls were not removed");
+        }
+        if let Err(error) = shared.release_late().await {
+            tracing::debug!(%error, "leases are released later");
         }
         // After an outage of the database, all processes get time to send a heartbeat.
         let heartbeat = *lock(&own.heartbeat);
@@ -201,7 +204,7 @@ impl Shared {
     /// Calls one of the functions in the database about a conversation.
     async fn call(&self, sql: &'static str, conversation: Conversation<'_>) -> Result<Vec<Row>> {
         let Conversation { agent, caller, id } = conversation;
-        let key = rows::conversation_key(caller, agent, id);
+        let key = key_of(conversation);
         let (list, context) = (rows::list_key(caller, agent), rows::context_key(id));
         let (replica, task) = (self.membership.replica, rows::storable(id));
         let values: Values<'_> = &[&replica, &key, &list, &context, &task];
@@ -225,6 +228,10 @@ impl Shared {
     }
 }
 
+fn key_of(Conversation { agent, caller, id }: Conversation<'_>) -> Key {
+    rows::conversation_key(caller, agent, id)
+}
+
 fn count_call(counts: &mut CallCounts, is_answered: bool) {
     match is_answered {
         true => counts.answered += 1,
@@ -241,6 +248,7 @@ fn count(row: &Row, column: usize) -> usize {
 #[async_trait]
 impl Leases for Shared {
     async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease> {
+        self.late_releases.withdraw(&key_of(conversation)).await;
         let acquire = "SELECT is_held, task, head FROM bridge.acquire_1($1, $2, $3, $4, $5)";
         let found = self.call(acquire, conversation).await?;
         let is_held = found.first().is_some_and(|row| row.get(0));
@@ -259,13 +267,12 @@ impl Leases for Shared {
         Ok(found.first().is_some_and(|row| row.get(0)))
     }
 
+    fn release_later(&self, conversation: Conversation<'_>) {
+        self.late_releases.add(key_of(conversation));
+    }
+
     async fn are_elsewhere(&self, conversations: &[Conversation<'_>]) -> Result<Vec<bool>> {
-        let keys: Vec<Key> = conversations
-            .iter()
-            .map(|conversation| {
-                rows::conversation_key(conversation.caller, conversation.agent, conversation.id)
-            })
-            .collect();
+        let keys: Vec<Key> = conversations.iter().copied().map(key_of).collect();
         let select = "SELECT EXISTS (SELECT FROM bridge.conversations AS c
                 WHERE c.key = wanted.key AND c.replica <> $2)
             FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted (key, at) ORDER BY at";

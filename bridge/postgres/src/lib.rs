@@ -7,6 +7,7 @@
 //! - `schema`: creates and migrates the tables
 //! - `committer`, `batch`: commit waiting appends in one transaction
 //! - `leases`: leases of conversations, heartbeats of processes, and statistics of both
+//! - `late_releases`: releases leases after an outage of the database
 //! - `changes`: sends notifications of new events to other processes, and receives theirs
 //! - `calls`: hands calls from one process to another
 //! - `store`: the operations of the store
@@ -24,6 +25,7 @@ mod committer;
 mod connections;
 mod export;
 mod failure;
+mod late_releases;
 mod leases;
 mod limited_pool;
 mod reader;
@@ -40,7 +42,7 @@ use tokio::task::JoinHandle;
 pub use self::address::{AddressError, PostgresSettings};
 use self::{
     calls::Calls, changes::Changes, committer::CommitQueue, connections::Connections,
-    leases::Membership, recent::RecentHeads,
+    late_releases::LateReleases, leases::Membership, recent::RecentHeads,
 };
 use bridge_store::{
     Feed, Result, Sharing,
@@ -69,6 +71,7 @@ struct Shared {
     changes: Changes,
     calls: Calls,
     membership: Membership,
+    late_releases: LateReleases,
     /// The statistics that were read last, and the calls since the start.
     sharing: Mutex<Sharing>,
 }
@@ -95,6 +98,7 @@ impl PostgresStore {
             changes: Changes::default(),
             calls: Calls::default(),
             membership,
+            late_releases: LateReleases::default(),
             sharing: Mutex::default(),
         });
         shared.update_sharing().await?;

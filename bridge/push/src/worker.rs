@@ -102,9 +102,7 @@ pub(super) async fn run(
         }
     }
     let left = run_alone(context, key, stop).await;
-    if let Err(error) = leases.release(lease).await {
-        tracing::debug!(%error, "the lease of a webhook was not given back");
-    }
+    leases.release_now_or_later(lease).await;
     left
 }
 

@@ -4,7 +4,7 @@
 //! meanwhile wait in the log, where the holder finds them when it releases the lease. When a process sends no heartbeat for
 //! some time, another process frees its leases, and the store refuses its appends from then on.
 
-use std::{collections::BTreeMap, fmt, future::pending, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, future::pending, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
@@ -75,6 +75,10 @@ pub trait Leases: Send + Sync + fmt::Debug {
     /// was refused the lease is always seen.
     async fn release(&self, conversation: Conversation<'_>) -> Result<bool>;
 
+    /// Releases a lease that cannot be released now, as soon as the store can be reached, unless this process acquires the lease
+    /// again before.
+    fn release_later(&self, conversation: Conversation<'_>);
+
     /// Returns for each conversation whether another process holds its lease.
     async fn are_elsewhere(&self, conversations: &[Conversation<'_>]) -> Result<Vec<bool>>;
 
@@ -121,9 +125,6 @@ pub trait Leases: Send + Sync + fmt::Debug {
 /// The pause between two attempts to acquire a lease.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// The pause between two attempts to release a lease.
-const RELEASE_PAUSE: Duration = Duration::from_secs(1);
-
 /// The time for which a lease is awaited.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -134,7 +135,7 @@ impl dyn Leases {
     /// # Errors
     /// `Unavailable` if other processes hold the lease for too long.
     pub async fn run_with_lease<T, E: From<StoreError>>(
-        self: &Arc<Self>,
+        &self,
         lease: Conversation<'_>,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
@@ -147,24 +148,15 @@ impl dyn Leases {
             sleep(RETRY_PAUSE).await;
         }
         let done = work.await;
+        self.release_now_or_later(lease).await;
+        done
+    }
+
+    /// Releases a lease of something that has no turns, later if the store cannot be reached.
+    pub async fn release_now_or_later(&self, lease: Conversation<'_>) {
         if let Err(error) = self.release(lease).await {
             tracing::debug!(%error, "a lease is released later");
             self.release_later(lease);
         }
-        done
-    }
-
-    /// Releases a lease as soon as the store can be reached. Otherwise other processes would wait for this one as long as it
-    /// lives.
-    fn release_later(self: &Arc<Self>, lease: Conversation<'_>) {
-        let (agent, caller, id) =
-            (lease.agent.to_owned(), lease.caller.clone(), lease.id.to_owned());
-        let leases = Arc::clone(self);
-        tokio::spawn(async move {
-            let lease = Conversation { agent: &agent, caller: &caller, id: &id };
-            while leases.release(lease).await.is_err() {
-                sleep(RELEASE_PAUSE).await;
-            }
-        });
     }
 }

@@ -35,6 +35,8 @@ impl Leases for TestLeases {
         Ok(false)
     }
 
+    fn release_later(&self, _lease: Conversation<'_>) {}
+
     async fn are_elsewhere(&self, all: &[Conversation<'_>]) -> store::Result<Vec<bool>> {
         Ok(vec![self.are_elsewhere.load(Ordering::SeqCst); all.len()])
     }

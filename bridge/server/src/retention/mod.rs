@@ -145,9 +145,7 @@ impl Retention {
             return Ok(0);
         }
         let deleted = self.delete_by_rules(&now).await;
-        if let Err(error) = leases.release(lease).await {
-            tracing::debug!(%error, "the lease of deleting was not given back");
-        }
+        leases.release_now_or_later(lease).await;
         deleted
     }
 

@@ -416,3 +416,27 @@ async fn a_lease_that_could_not_be_released_becomes_free_when_the_database_is_ba
     let held = "SELECT count(*) FROM bridge.conversations";
     database.until(held, |leases| leases == 0, "nobody else gets the lease").await;
 }
+
+/// A lease is released late only if this process has not acquired it again: otherwise another one would get it, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_is_acquired_again_is_not_released_late() {
+    let database = Server::shared().database().await;
+    let mut settings = database.settings();
+    settings.lease = Duration::from_secs(2);
+    let store = PostgresStore::open(&settings).await.unwrap();
+    let (leases, alice) = (store.leases().unwrap(), Caller::new("alice"));
+    let lease = |id| Conversation { agent: "sample", caller: &alice, id };
+    let release = "FUNCTION bridge.release_1(bigint, bytea, bytea, bytea, text) RENAME TO";
+    database.execute(&format!("ALTER {release} release_0")).await;
+    for id in ["again", "once"] {
+        leases.run_with_lease(lease(id), async { Ok::<_, StoreError>(()) }).await.unwrap();
+    }
+    leases.acquire(lease("again")).await.unwrap();
+    let release = release.replace("release_1", "release_0");
+    database.execute(&format!("ALTER {release} release_1")).await;
+    let held = "SELECT count(*) FROM bridge.conversations";
+    database.until(held, |leases| leases < 2, "the other lease is not released").await;
+    let other = PostgresStore::open(&settings).await.unwrap();
+    let (others, both) = (other.leases().unwrap(), [lease("again"), lease("once")]);
+    assert_eq!(others.are_elsewhere(&both).await.unwrap(), [true, false]);
+}

@@ -42,6 +42,8 @@ impl Leases for TestLeases {
         Ok(!self.store.open_turns("", 1).await?.is_empty())
     }
 
+    fn release_later(&self, _: Conversation<'_>) {}
+
     async fn are_elsewhere(&self, all: &[Conversation<'_>]) -> store::Result<Vec<bool>> {
         Ok(vec![self.are_elsewhere.load(Ordering::SeqCst); all.len()])
     }
