@@ -165,6 +165,7 @@ const POSTGRES: Modules = &[
     ("committer", &["batch", "failure"]),
     ("connections", &["failure", "limited_pool", "schema", "servers"]),
     ("failure", &[]),
+    ("late_releases", &["connections", "rows"]),
     ("leases", &["connections", "failure", "rows"]),
     ("limited_pool", &["failure"]),
     ("reader", &["connections", "failure", "rows"]),
