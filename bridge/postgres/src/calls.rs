@@ -76,8 +76,7 @@ impl Shared {
         let Ok(Ok(_room)) = room else {
             return Err(unavailable("too many calls wait for other bridges"));
         };
-        let Conversation { agent, caller, id } = conversation;
-        let conversation = rows::conversation_key(caller, agent, id);
+        let conversation = rows::conversation_key(conversation);
         let mut changed = self.calls.changed.subscribe();
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let mut is_sent = false;

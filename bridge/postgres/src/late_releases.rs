@@ -4,10 +4,14 @@
 use std::{collections::BTreeSet, sync::Mutex};
 
 use bridge_program::lock;
-use bridge_store::Result;
+use bridge_store::{Conversation, Result};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::{Shared, connections::Values, rows::Key};
+use crate::{
+    Shared,
+    connections::Values,
+    rows::{Key, conversation_key},
+};
 
 /// The leases that this process has to release.
 #[derive(Debug, Default)]
@@ -18,13 +22,18 @@ pub(super) struct LateReleases {
 }
 
 impl LateReleases {
-    pub(super) fn add(&self, key: Key) {
-        lock(&self.keys).insert(key);
+    pub(super) fn add(&self, lease: Conversation<'_>) {
+        lock(&self.keys).insert(conversation_key(lease));
     }
 
     /// Keeps a lease, because it is acquired again. Once this returns, it is not released late.
-    pub(super) async fn withdraw(&self, key: &Key) {
-        if lock(&self.keys).remove(key) {
+    pub(super) async fn withdraw(&self, lease: Conversation<'_>) {
+        let withdrawn = {
+            let mut keys = lock(&self.keys);
+            // Nearly always there are none, and no key is computed.
+            !keys.is_empty() && keys.remove(&conversation_key(lease))
+        };
+        if withdrawn {
             drop(self.attempt.lock().await);
         }
     }

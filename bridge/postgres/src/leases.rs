@@ -127,7 +127,8 @@ pub(super) async fn send_heartbeats(shared: Arc<Shared>) {
     }
 }
 
-/// Frees the leases of dead processes and those that this process could not release, and removes expired calls, for ever. Heartbeats do not wait for these statements.
+/// Frees the leases of dead processes and those that this process could not release, and removes expired calls, for ever.
+/// Heartbeats do not wait for these statements.
 pub(super) async fn clean_up(shared: Arc<Shared>) {
     let own = &shared.membership;
     loop {
@@ -204,7 +205,7 @@ impl Shared {
     /// Calls one of the functions in the database about a conversation.
     async fn call(&self, sql: &'static str, conversation: Conversation<'_>) -> Result<Vec<Row>> {
         let Conversation { agent, caller, id } = conversation;
-        let key = key_of(conversation);
+        let key = rows::conversation_key(conversation);
         let (list, context) = (rows::list_key(caller, agent), rows::context_key(id));
         let (replica, task) = (self.membership.replica, rows::storable(id));
         let values: Values<'_> = &[&replica, &key, &list, &context, &task];
@@ -228,10 +229,6 @@ impl Shared {
     }
 }
 
-fn key_of(Conversation { agent, caller, id }: Conversation<'_>) -> Key {
-    rows::conversation_key(caller, agent, id)
-}
-
 fn count_call(counts: &mut CallCounts, is_answered: bool) {
     match is_answered {
         true => counts.answered += 1,
@@ -248,7 +245,7 @@ fn count(row: &Row, column: usize) -> usize {
 #[async_trait]
 impl Leases for Shared {
     async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease> {
-        self.late_releases.withdraw(&key_of(conversation)).await;
+        self.late_releases.withdraw(conversation).await;
         let acquire = "SELECT is_held, task, head FROM bridge.acquire_1($1, $2, $3, $4, $5)";
         let found = self.call(acquire, conversation).await?;
         let is_held = found.first().is_some_and(|row| row.get(0));
@@ -268,11 +265,11 @@ impl Leases for Shared {
     }
 
     fn release_later(&self, conversation: Conversation<'_>) {
-        self.late_releases.add(key_of(conversation));
+        self.late_releases.add(conversation);
     }
 
     async fn are_elsewhere(&self, conversations: &[Conversation<'_>]) -> Result<Vec<bool>> {
-        let keys: Vec<Key> = conversations.iter().copied().map(key_of).collect();
+        let keys: Vec<Key> = conversations.iter().copied().map(rows::conversation_key).collect();
         let select = "SELECT EXISTS (SELECT FROM bridge.conversations AS c
                 WHERE c.key = wanted.key AND c.replica <> $2)
             FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted (key, at) ORDER BY at";

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Row;
 
-use bridge_store::{Event, Head, RecordKey, Result, Seq, StoreError, StoredEvent, caller::Caller};
+use bridge_store::{
+    Conversation, Event, Head, RecordKey, Result, Seq, StoreError, StoredEvent, caller::Caller,
+};
 
 /// The format version of events that this program writes and reads.
 pub(super) const FORMAT: i16 = 1;
@@ -40,8 +42,8 @@ pub(super) fn client_key(owner: &Caller, agent: &str, id: &str) -> Key {
 }
 
 /// Returns the key of a conversation's lease.
-pub(super) fn conversation_key(owner: &Caller, agent: &str, id: &str) -> Key {
-    digest("conversation", &[&owner.id, agent, id])
+pub(super) fn conversation_key(Conversation { agent, caller, id }: Conversation<'_>) -> Key {
+    digest("conversation", &[&caller.id, agent, id])
 }
 
 /// Returns the key of the records of a kind in one scope.

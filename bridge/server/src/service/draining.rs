@@ -29,7 +29,7 @@ impl Draining {
         self.over.cancel();
     }
 
-    /// Waits until nobody may wait for turns any more.
+    /// Returns when the waits for turns must end.
     pub(super) async fn over(&self) {
         self.over.canceled().await;
     }

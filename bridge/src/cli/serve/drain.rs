@@ -52,7 +52,9 @@ pub(super) fn drain(
         };
         tokio::select! {
             biased;
-            () = lost(leases) => drop(hosted.drain_within(Duration::ZERO).await),
+            () = lost(leases) => {
+                hosted.drain_within(Duration::ZERO).await;
+            }
             () = in_order => {}
         }
         sender.send_replace(true);

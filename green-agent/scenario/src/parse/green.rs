@@ -60,12 +60,12 @@ pub(super) fn green(
         };
     }
     reject_process_keys(&keys);
-    let chosen = config.and_then(|config| {
-        let name = config.get("evaluator");
-        if name.is_none() {
+    let chosen = config.and_then(|config| match config.get("evaluator") {
+        Some(name) => Some((name, config)),
+        None => {
             config.reject_misspelled();
+            None
         }
-        Some((name?, config))
     });
     match chosen {
         Some((name, config)) => evaluator(config, &name, roles).map(Green::Builtin),
